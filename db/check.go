@@ -1,0 +1,114 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"dlo/dlq"
+)
+
+// Check looks for what must never be: a damaged page, a counter that a recount
+// does not agree with, entries without their evidence, an audit chain with a
+// gap. Each fault is a line that names it.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	var faults []string
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCells, s.checkOperations, s.checkAudit} {
+		found, err := check(ctx)
+		if err != nil {
+			return faults, fmt.Errorf("check the database: %w", err)
+		}
+		faults = append(faults, found...)
+	}
+	return faults, nil
+}
+
+func (s *Store) lines(ctx context.Context, query string, args ...any) ([]string, error) {
+	var out []string
+	err := each(ctx, s.reader(), query, args, func(rows *sql.Rows) error {
+		var line string
+		err := rows.Scan(&line)
+		out = append(out, line)
+		return err
+	})
+	return out, err
+}
+
+func (s *Store) checkPages(ctx context.Context) ([]string, error) {
+	found, err := s.lines(ctx, `select integrity_check from pragma_integrity_check(20) where integrity_check <> 'ok'`)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.lines(ctx, `select 'row ' || rowid || ' of ' || "table" || ' points to nothing in ' || parent from pragma_foreign_key_check limit 20`)
+	return append(found, more...), err
+}
+
+func (s *Store) checkReferences(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'entry ' || e.dlq_id || ' has no evidence' from entry e where not exists (select 1 from attempt a where a.id = e.evidence_id)
+		union all select 'entry ' || e.dlq_id || ' says that bytes are held which no payload row has' from entry e where e.payload_state = 'held' and not exists (select 1 from payload p where p.sha256 = e.held_sha256)
+		union all select 'entry ' || e.dlq_id || ' is redriving without a redrive in flight' from entry e where e.status = 'redriving' and not exists (select 1 from redrive r where r.entry_id = e.id and r.state <> 'settled')
+		union all select 'entry ' || e.dlq_id || ' and its cell disagree on the fingerprint' from entry e join cell c on c.id = e.cell_id where c.fingerprint_id <> e.fingerprint_id
+		union all select 'entry ' || e.dlq_id || ' counts ' || e.last_attempt || ' attempts and has another number of rows' from entry e
+			where e.last_attempt <> (select count(*) from attempt a where a.id between e.id * 1048576 and e.id * 1048576 + 1048575)
+		limit 100`)
+}
+
+const recountCohorts = `select f.cohort_id as id, count(case when e.status = 'parked' then 1 end) as parked, count(case when e.status = 'redriving' then 1 end) as redriving,
+	count(case when e.status = 'quarantined' then 1 end) as quarantined, count(case when e.status = 'archived' then 1 end) as archived,
+	count(case when e.status = 'resolved' then 1 end) as resolved, count(case when e.status = 'erased' then 1 end) as erased
+	from entry e join fingerprint f on f.id = e.fingerprint_id group by f.cohort_id`
+
+func (s *Store) checkCohorts(ctx context.Context) ([]string, error) {
+	found, err := s.lines(ctx, `select 'cohort ' || c.id || ' counts other entries than it has' from cohort c left join (`+recountCohorts+`) r on r.id = c.id
+		where c.parked <> coalesce(r.parked, 0) or c.redriving <> coalesce(r.redriving, 0) or c.quarantined <> coalesce(r.quarantined, 0)
+		or c.archived <> coalesce(r.archived, 0) or c.resolved <> coalesce(r.resolved, 0) or c.erased <> coalesce(r.erased, 0) order by c.id limit 100`)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.lines(ctx, `select 'cohort ' || c.id || ' counts ' || c.arrivals || ' arrivals and its days ' || coalesce(sum(d.arrivals), 0)
+		from cohort c left join fingerprint f on f.cohort_id = c.id left join fingerprint_day d on d.fingerprint_id = f.id group by c.id having c.arrivals <> coalesce(sum(d.arrivals), 0) limit 100`)
+	return append(found, more...), err
+}
+
+// recountCells counts entries anew as cell_month has them.
+const recountCells = `select e.cell_id, cast(strftime('%Y', e.opened_at / 1000, 'unixepoch') as integer) * 12 + cast(strftime('%m', e.opened_at / 1000, 'unixepoch') as integer) - 1 as month, e.status, count(*) as entries
+	from entry e group by 1, 2, 3`
+
+func (s *Store) checkCells(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'cell ' || coalesce(m.cell_id, r.cell_id) || ' in month ' || coalesce(m.month, r.month) || ' counts ' || coalesce(m.entries, 0) || ' ' || coalesce(m.status, r.status) || ' and has ' || coalesce(r.entries, 0)
+		from cell_month m full outer join (`+recountCells+`) r on r.cell_id = m.cell_id and r.month = m.month and r.status = m.status
+		where coalesce(m.entries, 0) <> coalesce(r.entries, 0) limit 100`)
+}
+
+func (s *Store) checkOperations(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'operation ' || o.id || ' counts other items than it has' from operation o left join
+		(select operation_id, count(*) as total, count(case when state = 'waiting' then 1 end) as waiting, count(case when state = 'in_flight' then 1 end) as in_flight,
+		count(case when state = 'settled' then 1 end) as settled, count(case when state = 'left_out' then 1 end) as left_out, count(case when state = 'cancelled' then 1 end) as cancelled
+		from item group by operation_id) i on i.operation_id = o.id
+		where o.total <> coalesce(i.total, 0) or o.waiting <> coalesce(i.waiting, 0) or o.in_flight <> coalesce(i.in_flight, 0) or o.settled <> coalesce(i.settled, 0)
+		or o.left_out <> coalesce(i.left_out, 0) or o.cancelled <> coalesce(i.cancelled, 0) limit 100`)
+}
+
+func (s *Store) checkAudit(ctx context.Context) ([]string, error) {
+	_, fault, err := s.VerifyAudit(ctx)
+	if err != nil || fault == "" {
+		return nil, err
+	}
+	return []string{fault}, nil
+}
+
+// RepairCounters sets the counters of cohorts and cells to what a recount finds.
+func (s *Store) RepairCounters(ctx context.Context) error {
+	return s.update(ctx, func(tx *Tx) error {
+		for _, statement := range []string{
+			`update cohort set (parked, redriving, quarantined, archived, resolved, erased) = (select coalesce(max(r.parked), 0), coalesce(max(r.redriving), 0), coalesce(max(r.quarantined), 0), coalesce(max(r.archived), 0), coalesce(max(r.resolved), 0), coalesce(max(r.erased), 0) from (` + recountCohorts + `) r where r.id = cohort.id)`,
+			`delete from cell_month`,
+			`insert into cell_month (cell_id, month, status, entries) ` + recountCells,
+		} {
+			if _, err := tx.exec(statement); err != nil {
+				return fmt.Errorf("recount: %w", err)
+			}
+		}
+		return tx.audit(dlq.Policy("check --repair"), auditEntry{action: "counters.repaired"})
+	})
+}

@@ -1,0 +1,234 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"dlo/dlq"
+)
+
+// DueSources lists the sources that have deliveries due now and are not paused.
+func (s *Store) DueSources(ctx context.Context) ([]dlq.DueSource, error) {
+	if by, err := s.Paused(ctx); err != nil || by != "" {
+		return nil, err
+	}
+	now := ms(s.Now())
+	var out []dlq.DueSource
+	err := each(ctx, s.reader(), `select s.name, count(*), (select count(*) from redrive f where f.source_id = s.id and (f.state = 'delivered' or (f.state = 'claimed' and f.lease_until > $1)))
+		from redrive r join source s on s.id = r.source_id join operation o on o.id = r.operation_id
+		where r.state in ('pending', 'claimed') and r.next_at <= $1 and (r.state = 'pending' or r.lease_until <= $1) and s.paused = 0 and o.state in ('running', 'done')
+		group by s.id, s.name order by s.name`, []any{now}, func(rows *sql.Rows) error {
+		var d dlq.DueSource
+		if err := rows.Scan(&d.Name, &d.Due, &d.InFlight); err != nil {
+			return err
+		}
+		out = append(out, d)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find what is due: %w", err)
+	}
+	return out, nil
+}
+
+// ClaimRedrives takes at most limit due deliveries of a source under a lease.
+// The epoch that comes with each is its fencing number: whoever records under
+// an older one changes nothing.
+func (s *Store) ClaimRedrives(ctx context.Context, source, owner string, lease time.Duration, limit int) ([]dlq.Redrive, error) {
+	var out []dlq.Redrive
+	err := s.update(ctx, func(tx *Tx) error {
+		out = nil
+		var ids []string
+		if err := each(tx.ctx, tx, `select r.id from redrive r join operation o on o.id = r.operation_id join source s on s.id = r.source_id
+			where s.name = $1 and r.state in ('pending', 'claimed') and r.next_at <= $2 and (r.state = 'pending' or r.lease_until <= $2) and o.state in ('running', 'done')
+			order by r.next_at, r.id limit $3`, []any{source, ms(tx.now), limit}, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}); err != nil {
+			return fmt.Errorf("find what is due: %w", err)
+		}
+		for _, id := range ids {
+			if _, err := tx.exec(`update redrive set state = 'claimed', lease_owner = $1, lease_epoch = lease_epoch + 1, lease_until = $2 where id = $3`, owner, ms(tx.now.Add(lease)), id); err != nil {
+				return fmt.Errorf("claim redrive: %w", err)
+			}
+			r, err := tx.redriveWhere(`where r.id = $1`, id)
+			if err != nil {
+				return err
+			}
+			out = append(out, *r)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// BeginDelivery records what a delivery sends before it is sent: the bytes, what
+// the source said of them, and what ran. False says that the lease was lost, or
+// that the redrive is settled or its operation over: then nothing may be sent.
+func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) {
+	probe, err := json.Marshal(r.Probe)
+	if err != nil {
+		return false, fmt.Errorf("write the probe of redrive %s: %w", r.ID, err)
+	}
+	bytes, err := json.Marshal(r.Bytes)
+	if err != nil {
+		return false, fmt.Errorf("write the evidence of redrive %s: %w", r.ID, err)
+	}
+	ok := false
+	err = s.update(ctx, func(tx *Tx) error {
+		running, err := tx.runningOf(r.EntryID)
+		if err != nil {
+			return err
+		}
+		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1
+			where id = $8 and state = 'claimed' and lease_epoch = $9`,
+			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("begin delivery: %w", err)
+		}
+		ok = n == 1
+		if !ok || !r.SentAt.IsZero() {
+			return nil
+		}
+		_, err = tx.exec(`update entry set redrives_total = redrives_total + 1, version = version + 1 where id = $1`, r.EntryID)
+		if err != nil {
+			return fmt.Errorf("count the redrive: %w", err)
+		}
+		return nil
+	})
+	return ok, err
+}
+
+func (t *Tx) runningOf(entryID int64) (string, error) {
+	var sourceID int64
+	if _, err := t.row(`select source_id from entry where id = $1`, []any{entryID}, &sourceID); err != nil {
+		return "", fmt.Errorf("find entry: %w", err)
+	}
+	running, err := t.running(sourceID)
+	if err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(running)
+	if err != nil {
+		return "", fmt.Errorf("write what runs: %w", err)
+	}
+	return string(b), nil
+}
+
+// DeliveryFailed gives a claimed delivery back, so that it is sent at next.
+func (s *Store) DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, sentence, body string, next time.Time) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`update redrive set state = 'pending', last_status = $1, last_error = $2, last_body = $3, next_at = $4, lease_until = 0
+			where id = $5 and state = 'claimed' and lease_epoch = $6`, status, sentence, body, ms(next), r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("record a failed delivery: %w", err)
+		}
+		return nil
+	})
+}
+
+// DeliveryTaken records that the target took a redrive. The clock of its
+// outcome starts here.
+func (s *Store) DeliveryTaken(ctx context.Context, r dlq.Redrive, status int) error {
+	return s.update(ctx, func(tx *Tx) error {
+		src, _, err := tx.source(r.Source)
+		if err != nil {
+			return err
+		}
+		n, err := tx.exec(`update redrive set state = 'delivered', accepted_at = $1, due_at = $2, last_status = $3, last_error = '', last_body = '', lease_until = 0
+			where id = $4 and state = 'claimed' and lease_epoch = $5`, ms(tx.now), ms(tx.now.Add(src.Policy.Outcomes.Timeout.Std())), status, r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("record a delivery: %w", err)
+		}
+		if n == 0 {
+			return nil // its outcome came first, or another holds the lease
+		}
+		if _, err := tx.exec(`update source set delivered = delivered + 1 where id = $1`, src.ID); err != nil {
+			return fmt.Errorf("count the delivery: %w", err)
+		}
+		delete(tx.sources, r.Source)
+		return nil
+	})
+}
+
+// Undelivered gives a redrive up: its target did not take it. The entry is
+// parked again, and nothing is counted against it.
+func (s *Store) Undelivered(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`update redrive set last_status = $1, last_error = $2, last_body = $3 where id = $4 and state = 'claimed' and lease_epoch = $5`, status, sentence, body, r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("record an undelivered redrive: %w", err)
+		}
+		if n == 0 {
+			return nil
+		}
+		if err := tx.park(&r); err != nil {
+			return err
+		}
+		if err := tx.settleRedrive(&r, settlement{outcome: dlq.OutcomeUndelivered, at: tx.now}); err != nil {
+			return err
+		}
+		return tx.audit(dlq.Policy("delivery"), auditEntry{action: "redrive.undelivered", entryID: r.EntryID, dlqID: r.DLQID, operation: r.OperationID, source: r.Source,
+			detail: map[string]any{"redrive": r.ID, "status": status}})
+	})
+}
+
+// LeaveOut takes a claimed redrive back before it is sent, because of what was
+// found at its turn. The entry is parked again, and nothing is counted.
+func (s *Store) LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) error {
+	probe, err := json.Marshal(r.Probe)
+	if err != nil {
+		return fmt.Errorf("write the probe of redrive %s: %w", r.ID, err)
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`update redrive set state = 'settled', probe = $1, settled_at = $2, lease_until = 0 where id = $3 and state = 'claimed' and lease_epoch = $4`, string(probe), ms(tx.now), r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("leave out: %w", err)
+		}
+		if n == 0 {
+			return nil
+		}
+		if why == dlq.LeftPayloadCorrupt {
+			if err := tx.payloadCorrupt(r.EntryID); err != nil {
+				return err
+			}
+		}
+		if err := tx.park(&r); err != nil {
+			return err
+		}
+		if _, err := tx.exec(`update item set state = 'left_out', why = $1 where redrive_id = $2 and state = 'in_flight'`, why, r.ID); err != nil {
+			return fmt.Errorf("leave out item: %w", err)
+		}
+		return tx.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemLeftOut, 1)
+	})
+}
+
+// TargetGone pauses the operation of a redrive whose target answered that it is
+// gone for good, gives the redrive back, and raises an alert.
+func (s *Store) TargetGone(ctx context.Context, r dlq.Redrive, status int, sentence string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`update redrive set state = 'pending', last_status = $1, last_error = $2, lease_until = 0 where id = $3 and state = 'claimed' and lease_epoch = $4`, status, sentence, r.ID, r.LeaseEpoch)
+		if err != nil || n == 0 {
+			return err
+		}
+		src, _, err := tx.source(r.Source)
+		if err != nil {
+			return err
+		}
+		o, err := tx.operation(r.OperationID)
+		if err != nil {
+			return err
+		}
+		if o.State == dlq.OperationRunning {
+			if err := tx.moveOperation(&o, dlq.OperationPaused, sentence); err != nil {
+				return err
+			}
+		}
+		return tx.raiseAlert(dlq.Alert{Rule: dlq.AlertTargetGone, Subject: "source:" + r.Source, SourceID: src.ID, OperationID: r.OperationID, Why: "the redrive target of " + r.Source + " answered that it is gone"})
+	})
+}

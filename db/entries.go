@@ -1,0 +1,306 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"dlo/dlq"
+)
+
+const entryColumns = `e.id, e.dlq_id, s.name, e.doc_id, e.status, e.resolution, e.marks, f.cohort_id, f.algorithm || ':' || f.digest, c.reason, c.error_class, c.error_type, e.message,
+	c.stage, c.content_type, e.filename, v.versions, e.episode, e.attempts, e.arrivals, e.redrives_total, e.same_failures, e.granted, e.first_seen, e.opened_at, e.last_seen, e.expires_at,
+	e.settled_at, e.ingest_seq, coalesce(e.content_hash, ''), e.key_check, coalesce(e.payload_sha256, ''), coalesce(e.payload_bytes, -1), e.payload_state, coalesce(e.held_sha256, ''),
+	coalesce(e.payload_attempt, 0), e.payload_expires, e.evidence_id, coalesce(e.sender_id, ''), e.owner, e.ticket, e.version`
+
+const entryFrom = ` from entry e join cell c on c.id = e.cell_id join source s on s.id = e.source_id join fingerprint f on f.id = e.fingerprint_id join version_set v on v.id = c.version_set_id `
+
+func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
+	var e dlq.Entry
+	var marks, versions string
+	var first, opened, last, expires int64
+	var settled, copyExpires sql.NullInt64
+	err := rows.Scan(&e.ID, &e.DLQID, &e.Source, &e.DocID, &e.Status, &e.Resolution, &marks, &e.CohortID, &e.Fingerprint, &e.Reason, &e.ErrorClass, &e.ErrorType, &e.Message,
+		&e.Stage, &e.ContentType, &e.Filename, &versions, &e.Episode, &e.Attempts, &e.Arrivals, &e.RedrivesTotal, &e.SameFailures, &e.Granted, &first, &opened, &last, &expires,
+		&settled, &e.IngestSeq, &e.ContentHash, &e.KeyCheck, &e.PayloadSHA256, &e.PayloadBytes, &e.Copy, &e.HeldSHA256,
+		&e.CopyOfAttempt, &copyExpires, &e.EvidenceID, &e.SenderID, &e.Owner, &e.Ticket, &e.Version)
+	if err != nil {
+		return e, err
+	}
+	e.Marks, e.Versions = dlq.ParseMarks(marks), dlq.ParseVersions(versions)
+	e.FirstSeen, e.OpenedAt, e.LastSeen, e.ExpiresAt = fromMS(first), fromMS(opened), fromMS(last), fromMS(expires)
+	e.SettledAt, e.CopyExpires = fromNullMS(settled), fromNullMS(copyExpires)
+	return e, nil
+}
+
+func (s *Store) entriesWhere(ctx context.Context, where string, args ...any) ([]dlq.Entry, error) {
+	var out []dlq.Entry
+	err := each(ctx, s.reader(), `select `+entryColumns+entryFrom+where, args, func(rows *sql.Rows) error {
+		e, err := scanEntry(rows)
+		out = append(out, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read entries: %w", err)
+	}
+	return out, nil
+}
+
+// Entry finds an entry by our id, for an actor who may see its source.
+func (s *Store) Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error) {
+	return s.visible(by)(s.entriesWhere(ctx, `where e.dlq_id = $1`, dlqID))
+}
+
+// EntryByDoc finds an entry by its identity.
+func (s *Store) EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error) {
+	return s.visible(by)(s.entriesWhere(ctx, `where e.source_id = (select id from source where name = $1) and e.doc_id = $2`, source, docID))
+}
+
+func (s *Store) visible(by dlq.Actor) func([]dlq.Entry, error) (dlq.Entry, error) {
+	return func(list []dlq.Entry, err error) (dlq.Entry, error) {
+		if err != nil {
+			return dlq.Entry{}, err
+		}
+		if len(list) == 0 || !by.SeesSource(list[0].Source) {
+			return dlq.Entry{}, dlq.Errorf(dlq.KindNotFound, "there is no such document")
+		}
+		return list[0], nil
+	}
+}
+
+// Linked lists the other entries that have the same bytes, at most limit.
+func (s *Store) Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error) {
+	if e.PayloadSHA256 == "" {
+		return nil, nil
+	}
+	list, err := s.entriesWhere(ctx, `where e.payload_sha256 = $1 and e.id <> $2 order by e.id limit $3`, e.PayloadSHA256, e.ID, limit)
+	out := list[:0]
+	for _, other := range list {
+		if by.SeesSource(other.Source) {
+			out = append(out, other)
+		}
+	}
+	return out, err
+}
+
+// entrySorts are the orders: the column and its direction. Every order ends in
+// the id, so that a cursor names one place.
+var entrySorts = map[dlq.EntrySort]struct {
+	column     string
+	descending bool
+}{
+	dlq.SortLastSeen: {"e.last_seen", true},
+	dlq.SortOldest:   {"e.opened_at", false},
+	dlq.SortExpires:  {"e.expires_at", false},
+	dlq.SortAttempts: {"e.attempts", true},
+}
+
+// cursor is where a page of a list ended.
+type cursor struct {
+	Value int64 `json:"v"`
+	ID    int64 `json:"i"`
+}
+
+func (c cursor) String() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseCursor(s string) (cursor, error) {
+	var c cursor
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return c, dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected"})
+	}
+	return c, nil
+}
+
+// Entries lists the entries that a query matches, a page at a time. Next is
+// empty on the last page.
+func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) (list []dlq.Entry, next string, err error) {
+	order, ok := entrySorts[sort]
+	if !ok {
+		order = entrySorts[dlq.SortLastSeen]
+	}
+	f := compile(q, by, s.Now())
+	direction, beyond := "asc", ">"
+	if order.descending {
+		direction, beyond = "desc", "<"
+	}
+	if after != "" {
+		c, err := parseCursor(after)
+		if err != nil {
+			return nil, "", err
+		}
+		f.and("(" + order.column + ", e.id) " + beyond + " (" + f.arg(c.Value) + ", " + f.arg(c.ID) + ")")
+	}
+	list, err = s.entriesWhere(ctx, "where "+f.sql()+" order by "+order.column+" "+direction+", e.id "+direction+" limit "+f.arg(limit+1), f.args...)
+	if err != nil || len(list) <= limit {
+		return list, "", err
+	}
+	list = list[:limit]
+	last := list[limit-1]
+	value := map[dlq.EntrySort]int64{dlq.SortLastSeen: ms(last.LastSeen), dlq.SortOldest: ms(last.OpenedAt), dlq.SortExpires: ms(last.ExpiresAt), dlq.SortAttempts: last.Attempts}
+	v, ok := value[sort]
+	if !ok {
+		v = ms(last.LastSeen)
+	}
+	return list, cursor{v, last.ID}.String(), nil
+}
+
+// CountEntries counts what a query matches, exactly.
+func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error) {
+	f := compile(q, by, s.Now())
+	var n int64
+	_, err := s.one(ctx, "select count(*) from entry e where "+f.sql(), f.args, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count entries: %w", err)
+	}
+	return n, nil
+}
+
+// Members lists the ids of what a query matches, in one snapshot and in the
+// order of first arrival.
+func (s *Store) Members(ctx context.Context, by dlq.Actor, q dlq.Query) ([]string, error) {
+	f := compile(q, by, s.Now())
+	var out []string
+	err := each(ctx, s.reader(), "select e.dlq_id from entry e where "+f.sql()+" order by e.id", f.args, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		out = append(out, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the membership: %w", err)
+	}
+	return out, nil
+}
+
+const attemptColumns = `a.id, a.kind, a.why, a.episode, coalesce(a.redrive_id, ''), f.cohort_id, f.algorithm || ':' || f.digest, c.reason, c.error_class, c.error_type, c.stage, c.content_type,
+	v.versions, a.attempts, a.received_at, a.first_seen, a.last_seen, a.ingest_seq, coalesce(a.source_version, ''), a.source_updated_at, coalesce(a.cursor, ''), coalesce(a.source_url, ''),
+	coalesce(a.payload_sha256, ''), coalesce(a.payload_bytes, -1), coalesce(a.payload_uri, ''), coalesce(a.filename, ''), a.confidence, coalesce(a.processing, ''), coalesce(a.indexed_version, ''), a.actor`
+
+const attemptFrom = ` from attempt a join cell c on c.id = a.cell_id join fingerprint f on f.id = c.fingerprint_id join version_set v on v.id = c.version_set_id `
+
+func scanAttempt(rows *sql.Rows, more ...any) (dlq.Attempt, error) {
+	var a dlq.Attempt
+	var versions string
+	var received, first, last int64
+	var updated sql.NullInt64
+	into := []any{&a.ID, &a.Kind, &a.Why, &a.Episode, &a.RedriveID, &a.CohortID, &a.Fingerprint, &a.Reason, &a.ErrorClass, &a.ErrorType, &a.Stage, &a.ContentType,
+		&versions, &a.Attempts, &received, &first, &last, &a.IngestSeq, &a.SourceVersion, &updated, &a.Cursor, &a.SourceURL,
+		&a.PayloadSHA256, &a.PayloadBytes, &a.PayloadURI, &a.Filename, &a.Confidence, &a.Processing, &a.IndexedVersion, &a.Actor}
+	if err := rows.Scan(append(into, more...)...); err != nil {
+		return a, err
+	}
+	a.Versions, a.ReceivedAt, a.FirstSeen, a.LastSeen, a.SourceUpdatedAt = dlq.ParseVersions(versions), fromMS(received), fromMS(first), fromMS(last), fromNullMS(updated)
+	return a, nil
+}
+
+// Attempts lists an entry's history without its long texts: the newest limit of
+// it, newest first.
+func (s *Store) Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error) {
+	var out []dlq.Attempt
+	err := each(ctx, s.reader(), `select `+attemptColumns+attemptFrom+`where a.id between $1 and $2 order by a.id desc limit $3`,
+		[]any{entryID << sequenceBits, entryID<<sequenceBits | (1<<sequenceBits - 1), limit}, func(rows *sql.Rows) error {
+			a, err := scanAttempt(rows)
+			out = append(out, a)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	return out, nil
+}
+
+// Attempt finds one attempt with its long texts.
+func (s *Store) Attempt(ctx context.Context, id int64) (dlq.Attempt, error) {
+	var out dlq.Attempt
+	found := false
+	err := each(ctx, s.reader(), `select `+attemptColumns+`, a.detail`+attemptFrom+`where a.id = $1`, []any{id}, func(rows *sql.Rows) error {
+		var detail []byte
+		a, err := scanAttempt(rows, &detail)
+		if err != nil {
+			return err
+		}
+		out, found = a, true
+		return s.codec.unpackJSON(detail, &out.Detail)
+	})
+	if err != nil {
+		return out, fmt.Errorf("read attempt: %w", err)
+	}
+	if !found {
+		return out, dlq.Errorf(dlq.KindNotFound, "there is no such attempt")
+	}
+	return out, nil
+}
+
+// Notes lists the notes on an entry or on a cohort, newest first.
+func (s *Store) Notes(ctx context.Context, entryID int64, cohortID string, limit int) ([]dlq.Note, error) {
+	where, arg := `entry_id = $1`, any(entryID)
+	if cohortID != "" {
+		where, arg = `cohort_id = $1`, cohortID
+	}
+	var out []dlq.Note
+	err := each(ctx, s.reader(), `select author, written_at, body from note where `+where+` order by id desc limit $2`, []any{arg, limit}, func(rows *sql.Rows) error {
+		var n dlq.Note
+		var at int64
+		err := rows.Scan(&n.Author, &at, &n.Body)
+		n.WrittenAt = fromMS(at)
+		out = append(out, n)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read notes: %w", err)
+	}
+	return out, nil
+}
+
+// SaveProbe keeps what a source said of an entry's document, and the reading of
+// it against the current evidence.
+func (s *Store) SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error {
+	now, err := json.Marshal(said)
+	if err != nil {
+		return fmt.Errorf("write what the source said: %w", err)
+	}
+	evidence, err := json.Marshal(reading)
+	if err != nil {
+		return fmt.Errorf("write the reading: %w", err)
+	}
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`insert into probe (entry_id, asked_at, said, reading, grade, evidence, of_attempt) values ($1, $2, $3, $4, $5, $6, $7)
+			on conflict (entry_id) do update set asked_at = excluded.asked_at, said = excluded.said, reading = excluded.reading, grade = excluded.grade, evidence = excluded.evidence, of_attempt = excluded.of_attempt`,
+			entryID, ms(tx.now), string(now), reading.Bytes, reading.Grade, string(evidence), attemptID)
+		if err != nil {
+			return fmt.Errorf("keep what the source said: %w", err)
+		}
+		return nil
+	})
+}
+
+// LastProbe gives what the source said last of an entry's document. False says
+// that it was not asked since the current evidence came.
+func (s *Store) LastProbe(ctx context.Context, e dlq.Entry) (dlq.SourceNow, dlq.Evidence, bool, error) {
+	var said, evidence string
+	var now dlq.SourceNow
+	var reading dlq.Evidence
+	found, err := s.one(ctx, `select said, evidence from probe where entry_id = $1 and of_attempt = $2`, []any{e.ID, e.EvidenceID}, &said, &evidence)
+	if err != nil || !found {
+		return now, reading, false, err
+	}
+	if err := json.Unmarshal([]byte(said), &now); err != nil {
+		return now, reading, false, fmt.Errorf("read what the source said: %w", err)
+	}
+	if err := json.Unmarshal([]byte(evidence), &reading); err != nil {
+		return now, reading, false, fmt.Errorf("read what the source said: %w", err)
+	}
+	return now, reading, true, nil
+}

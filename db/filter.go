@@ -1,0 +1,166 @@
+package db
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dlo/dlq"
+)
+
+// filter is a query compiled to SQL: a condition on the entry e, with its
+// arguments. Everything that a person typed is an argument; the texts of the
+// conditions are all here.
+type filter struct {
+	where []string
+	args  []any
+}
+
+func (f *filter) arg(v any) string {
+	f.args = append(f.args, v)
+	return fmt.Sprintf("$%d", len(f.args))
+}
+
+func (f *filter) list(values []string) string {
+	marks := make([]string, len(values))
+	for i, v := range values {
+		marks[i] = f.arg(v)
+	}
+	return strings.Join(marks, ", ")
+}
+
+func (f *filter) and(condition string) { f.where = append(f.where, condition) }
+
+func (f *filter) sql() string {
+	if len(f.where) == 0 {
+		return "1 = 1"
+	}
+	return strings.Join(f.where, " and ")
+}
+
+// cellColumns are the terms that a cell answers for all of its entries.
+var cellColumns = map[string]string{"class": "c.error_class", "type": "c.error_type", "reason": "c.reason", "stage": "c.stage", "content": "c.content_type"}
+
+// compile makes a filter of a query, for the sources that the actor may see.
+func compile(q dlq.Query, by dlq.Actor, now time.Time) filter {
+	var f filter
+	var cells []string
+	if len(by.Sources) > 0 {
+		cells = append(cells, "c.source_id in (select id from source where name in ("+f.list(by.Sources)+"))")
+	}
+	for _, t := range q.Terms {
+		condition, ofCell := f.term(t, now)
+		if t.Negated {
+			condition = "not (" + condition + ")"
+		}
+		if ofCell {
+			cells = append(cells, condition)
+		} else {
+			f.and(condition)
+		}
+	}
+	if len(cells) > 0 {
+		f.and("e.cell_id in (select c.id from cell c where " + strings.Join(cells, " and ") + ")")
+	}
+	return f
+}
+
+func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool) {
+	if column, ok := cellColumns[t.Key]; ok {
+		return column + " in (" + f.list(t.Values) + ")", true
+	}
+	switch t.Key {
+	case "source":
+		return "c.source_id in (select id from source where name in (" + f.list(t.Values) + "))", true
+	case "connector", "parser", "chunker", "embedder":
+		return "c.version_set_id in (select version_set_id from version_of where component = " + f.arg(t.Key) + " and version in (" + f.list(t.Values) + "))", true
+	case "status":
+		return "e.status in (" + f.list(statuses(t.Values)) + ")", false
+	case "cohort":
+		return f.either(t.Values, func(v string) string {
+			digest := strings.ToLower(v[strings.LastIndexByte(v, ':')+1:])
+			return "e.fingerprint_id in (select id from fingerprint where cohort_id like " + f.arg(escapeLike(strings.ToUpper(v))+"%") + " escape '\\' or digest like " + f.arg(escapeLike(digest)+"%") + " escape '\\')"
+		}), false
+	case "operation":
+		return "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false
+	case "id":
+		return f.either(t.Values, func(v string) string {
+			return "(e.doc_id = " + f.arg(v) + " or e.dlq_id = " + f.arg(v) + " or e.sender_id = " + f.arg(v) + ")"
+		}), false
+	case "sha256":
+		return f.either(t.Values, func(v string) string {
+			high := f.arg(v + "g") // after every hex digit
+			low := f.arg(v)
+			return "((e.payload_sha256 >= " + low + " and e.payload_sha256 < " + high + ") or (e.held_sha256 >= " + low + " and e.held_sha256 < " + high + "))"
+		}), false
+	case "file":
+		return f.either(t.Values, func(v string) string {
+			return "e.filename like " + f.arg(strings.ReplaceAll(escapeLike(v), "*", "%")) + " escape '\\'"
+		}), false
+	case "owner":
+		return f.either(t.Values, func(v string) string {
+			if v == "nobody" {
+				v = ""
+			}
+			return "e.owner = " + f.arg(v)
+		}), false
+	case "has":
+		return f.either(t.Values, func(v string) string {
+			return map[string]string{"payload": "e.payload_state = 'held'", "owner": "e.owner <> ''", "ticket": "e.ticket <> ''"}[v]
+		}), false
+	case "mark":
+		return f.either(t.Values, func(v string) string {
+			return "(',' || e.marks || ',') like " + f.arg("%,"+escapeLike(v)+",%") + " escape '\\'"
+		}), false
+	case "age": // stuck for longer than a span: opened before
+		return "e.opened_at " + flipped[t.Compare] + " " + f.arg(ms(now.Add(-t.Span))), false
+	case "expires": // leaves within a span: before
+		return "e.expires_at " + t.Compare + " " + f.arg(ms(now.Add(t.Span))), false
+	case "attempts":
+		return "e.attempts " + orEqual(t.Compare) + " " + f.arg(t.Number), false
+	case "redrives":
+		return "e.redrives_total " + orEqual(t.Compare) + " " + f.arg(t.Number), false
+	}
+	return f.either(t.Values, func(v string) string {
+		like := f.arg("%" + escapeLike(v) + "%")
+		return "(e.message like " + like + " escape '\\' or e.doc_id like " + like + " escape '\\' or e.filename like " + like +
+			" escape '\\' or e.cell_id in (select id from cell where error_type like " + like + " escape '\\'))"
+	}), false
+}
+
+func (f *filter) either(values []string, condition func(string) string) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = condition(v)
+	}
+	return "(" + strings.Join(parts, " or ") + ")"
+}
+
+var flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func orEqual(compare string) string {
+	if compare == "" {
+		return "="
+	}
+	return compare
+}
+
+func statuses(values []string) []string {
+	var out []string
+	for _, v := range values {
+		if v != "open" {
+			out = append(out, v)
+			continue
+		}
+		for _, s := range dlq.Statuses {
+			if s.Open() {
+				out = append(out, string(s))
+			}
+		}
+	}
+	return out
+}
+
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}

@@ -1,0 +1,242 @@
+package fingerprint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// fragments are what hostile or broken traces are made of.
+var fragments = []string{
+	pythonTrace, javaTrace, goTrace, nodeTrace, "Traceback (most recent call last):\n", "  File \"/a/b.py\", line 1, in f\n", "  + Exception Group Traceback (most recent call last):\n",
+	"  +-+---------------- 1 ----------------\n", "    +---------------- 2 ----------------\n", "    +------------------------------------\n", "  | ", "    | ",
+	pyDirectCause + "\n", pyContext + "\n", "\"\"\"\n", "x.RemoteTraceback: \n", "  [Previous line repeated 984 more times]\n", "KeyError: 'a'\n", "Caused by: java.io.IOException: x\n", "\tSuppressed: a.B: c\n",
+	"Wrapped by: a.B: c\n", "\t... 3 more\n", "[CIRCULAR REFERENCE: x]\n", "\tat a.B.c(B.java:1)\n", "panic: x [recovered]\n", "\tpanic: y\n", "goroutine 1 [running]:\n", "main.f(...)\n", "\t/a/b.go:1 +0x1\n",
+	"fatal error: stack overflow\n", "created by main.main\n", "  [cause]: Error: x\n", "  [errors]: [\n", "    at f (/a/b.js:1:2) {\n", "  name: 'X',\n", "  message: 'y'\n", "}\n", "[AggregateError: x] {\n", "{\"stack\":\"", "\\n\\n", "\x1b[31m", "&quot;", "\u0000",
+	"\xff", "(", "[", "'", "\"", "{", "\t", "2026-02-11T09:42:13Z w ", "\r", " ", "\n",
+}
+
+func drawTrace(t *rapid.T) string {
+	var b strings.Builder
+	for range rapid.IntRange(0, 25).Draw(t, "pieces") {
+		if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
+			b.WriteString(rapid.StringN(0, 20, 80).Draw(t, "text"))
+			continue
+		}
+		b.WriteString(rapid.SampledFrom(fragments).Draw(t, "fragment"))
+	}
+	return b.String()
+}
+
+func checkResult(t interface {
+	Errorf(string, ...any)
+	Helper()
+}, in Input) {
+	t.Helper()
+	r := Of(in)
+	if len(r.Digest) != 32 || r.Version != "f1" || !strings.HasPrefix(r.Canonical, "f1\nmode="+r.Mode+"\n") || len(r.Frames) > 3 || r.Confidence == "" {
+		t.Errorf("malformed result %+v", r)
+	}
+	if again := Of(in); again.Canonical != r.Canonical {
+		t.Errorf("not the same twice:\n%s\n%s", r.Canonical, again.Canonical)
+	}
+	for i, l := range Annotate(in, r) {
+		if i >= maxLines || (l.Kind == LineKey) != (l.Frame >= 0) || l.Frame >= len(r.Frames) {
+			t.Errorf("line %d: %+v", i, l)
+		}
+	}
+}
+
+func TestAnyTraceGivesAWellFormedResult(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checkResult(t, Input{Trace: drawTrace(t), ErrorType: rapid.String().Draw(t, "type"), ErrorMessage: rapid.String().Draw(t, "message"), Validation: drawTrace(t)})
+	})
+}
+
+func TestAnyTraceIsTheSameUnderDressing(t *testing.T) {
+	stack := func(t *rapid.T) string {
+		switch rapid.SampledFrom([]string{"python", "jvm", "go", "javascript"}).Draw(t, "language") {
+		case "python":
+			var frames []string
+			for range rapid.IntRange(1, 12).Draw(t, "depth") {
+				frames = append(frames, rapid.StringMatching(`[a-z_]{1,9}@/(app|lib/python3/site-packages)/[a-z]{1,9}\.py`).Draw(t, "frame"))
+			}
+			return pyBlockText(rapid.StringMatching(`([a-z]{1,5}\.)?[A-Z][a-z]{1,9}Error: [a-zA-Z0-9 '(),.]{0,40}x`).Draw(t, "error"), frames...)
+		case "jvm":
+			b := rapid.StringMatching(`com\.[a-z]{1,5}\.[A-Z][a-z]{1,9}Exception: [a-zA-Z0-9 '(),.]{0,40}x`).Draw(t, "error") + "\n"
+			for range rapid.IntRange(1, 12).Draw(t, "depth") {
+				b += rapid.StringMatching(`\tat com\.[a-z]{1,5}\.[A-Z][a-z]{1,9}\.[a-z]{1,9}\([A-Z][a-z]{1,9}\.java:[1-9][0-9]{0,3}\)`).Draw(t, "frame") + "\n"
+			}
+			return b
+		case "go":
+			b := "panic: " + rapid.StringMatching(`[a-zA-Z0-9 '(),.]{0,40}x`).Draw(t, "error") + "\n\ngoroutine 1 [running]:\n"
+			for range rapid.IntRange(1, 12).Draw(t, "depth") {
+				b += rapid.StringMatching(`[a-z]{1,9}\.[A-Za-z]{1,9}`).Draw(t, "function") + "(0x1)\n" + rapid.StringMatching(`\t/srv/[a-z]{1,9}\.go:[1-9][0-9]{0,3} \+0x[1-9a-f]`).Draw(t, "file") + "\n"
+			}
+			return b
+		}
+		b := rapid.StringMatching(`[A-Z][a-z]{1,9}Error: [a-zA-Z0-9 '(),.]{0,40}x`).Draw(t, "error") + "\n"
+		for range rapid.IntRange(1, 12).Draw(t, "depth") {
+			b += rapid.StringMatching(`    at [a-z]{1,9} \(/(app|node_modules)/[a-z]{1,9}\.js:[1-9][0-9]{0,3}:[1-9]\)`).Draw(t, "frame") + "\n"
+		}
+		return b
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		trace := stack(t)
+		want := ofTrace(trace)
+		for name, dress := range map[string]func(string) string{
+			"CRLF":    func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+			"colours": func(s string) string { return prefixed(s, func(int) string { return "\x1b[1;35m" }) + "\x1b[0m" },
+			"prefix": func(s string) string {
+				return prefixed(s, func(n int) string { return fmt.Sprintf("2026-02-11T09:42:%02d.%03dZ pod-7 stderr F ", n, n*7) })
+			},
+			"all": func(s string) string {
+				return strings.ReplaceAll(prefixed(s, func(n int) string { return fmt.Sprintf("\x1b[2mapp-%d  |\x1b[0m ", 1) }), "\n", "\r\n")
+			},
+		} {
+			if got := ofTrace(dress(trace)); got.Digest != want.Digest {
+				t.Errorf("%s:\n%s\nbare:\n%s\nof\n%s", name, got.Canonical, want.Canonical, trace)
+			}
+		}
+	})
+}
+
+func FuzzOf(f *testing.F) {
+	for _, s := range fragments {
+		f.Add(s, "a.B", "x", s)
+	}
+	for _, s := range []string{pyGroup(pythonTrace, pythonTrace), jsonString(nodeTrace), jsLoadTime("BaseExceptionClosure", "  name: 'X'\n"), goWrapped} {
+		f.Add(s, "", "", "")
+	}
+	names, _ := filepath.Glob("testdata/*.txt")
+	for _, name := range names {
+		if b, err := os.ReadFile(name); err == nil {
+			f.Add(string(b), "", "", "")
+		}
+	}
+	f.Fuzz(func(t *testing.T, trace, typ, message, validation string) {
+		checkResult(t, Input{Trace: trace, ErrorType: typ, ErrorMessage: message, Validation: validation})
+	})
+}
+
+func jsonString(s string) string {
+	return "{\"stack\":\"" + strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(s) + "\"}"
+}
+
+// hostile are shapes on which a careless parser takes quadratic time or worse.
+var hostile = map[string]func(n int) string{
+	"one long line":    func(n int) string { return strings.Repeat("a", n) },
+	"one long frame":   func(n int) string { return "\tat a." + strings.Repeat("b.", n/2) + "c(B.java:1)" },
+	"open brackets":    func(n int) string { return "Error: " + strings.Repeat("[{(", n/3) + "\n    at f (/a/b.js:1:2)" },
+	"slashes":          func(n int) string { return "Error: x" + strings.Repeat("/a", n/2) + "\n    at f (/a/b.js:1:2)" },
+	"quotes":           func(n int) string { return "Error: " + strings.Repeat("a'b\"", n/4) + "\n    at f (/a/b.js:1:2)" },
+	"hex letters":      func(n int) string { return "Error: " + strings.Repeat("abcdef", n/6) + "\n    at f (/a/b.js:1:2)" },
+	"frames":           func(n int) string { return "Error: x\n" + strings.Repeat("    at f (/a/b.js:1:2)\n", n/23) },
+	"different frames": func(n int) string { return "Error: x\n" + numbered("    at f%d (/a/b.js:1:2)\n", n/24) },
+	"headers": func(n int) string {
+		return strings.Repeat("Traceback (most recent call last):\nKeyError: x\n", n/48) + pythonTrace
+	},
+	"causes": func(n int) string {
+		return javaTrace + strings.Repeat("Caused by: a.B: c\n\tat a.B.c(B.java:1)\n", n/40)
+	},
+	"group members": func(n int) string {
+		return "  + Exception Group Traceback (most recent call last):\n  | File\n" + strings.Repeat("  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \"/a/b.py\", line 1, in f\n    | E: x\n", n/130)
+	},
+	"escapes":            func(n int) string { return strings.Repeat(`\n\\n`, n/6) },
+	"JSON log lines":     func(n int) string { return strings.Repeat("{\"log\":\"    at f (/a/b.js:1:2)\"}\n", n/34) },
+	"prefixed frames":    func(n int) string { return strings.Repeat("2026-02-11 w    at f (/a/b.js:1:2)\n", n/36) },
+	"goroutines":         func(n int) string { return strings.Repeat("panic: x\n", n/9) },
+	"stacks of an error": func(n int) string { return strings.Repeat("x\nmain.f\n\t/a/b.go:1\n", n/20) },
+}
+
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+func TestHostileTracesStayWithinTheLimits(t *testing.T) {
+	for name, repeat := range hostile {
+		text := repeat(1 << 20)
+		a := analyse(Input{Trace: text, Validation: text})
+		if len(a.lines) > maxLines {
+			t.Errorf("%s: %d lines", name, len(a.lines))
+		}
+		exceptions, frames := size(a.parsed.outer)
+		if exceptions > maxExceptions+1 || frames > maxFrames {
+			t.Errorf("%s: %d exceptions, at most %d frames", name, exceptions, frames)
+		}
+		if n := len(a.result.Canonical); n > 16<<10 {
+			t.Errorf("%s: a canonical text of %d bytes", name, n)
+		}
+	}
+}
+
+// size counts the exceptions under e and the frames of the largest.
+func size(e *exception) (exceptions, frames int) {
+	if e == nil {
+		return 0, 0
+	}
+	exceptions, frames = 1, len(e.frames)
+	for _, inner := range append([]*exception{e.cause}, e.leaves...) {
+		n, f := size(inner)
+		exceptions, frames = exceptions+n, max(frames, f)
+	}
+	return exceptions, frames
+}
+
+// BenchmarkHostileRatio reports how many times as long eight times the text
+// takes: about 8 where the work is linear, 64 where it is quadratic. It compares
+// times with each other, so that a slow machine does not matter.
+func BenchmarkHostileRatio(b *testing.B) {
+	best := func(text string) time.Duration {
+		least := time.Duration(1 << 62)
+		for range 3 {
+			start := time.Now()
+			Of(Input{Trace: text, Validation: text})
+			least = min(least, time.Since(start))
+		}
+		return max(least, 200*time.Microsecond)
+	}
+	for name, repeat := range hostile {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				small, large := best(repeat(64<<10)), best(repeat(512<<10))
+				ratio := float64(large) / float64(small)
+				b.ReportMetric(ratio, "ratio")
+				b.ReportMetric(float64(large.Milliseconds()), "ms-at-512KiB")
+				if ratio > 24 {
+					b.Errorf("eight times the text took %.0f times as long (%v, %v)", ratio, small, large)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkOf(b *testing.B) {
+	for name, trace := range traces {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(trace)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Of(Input{Trace: trace})
+			}
+		})
+	}
+	for _, n := range []int{64 << 10, 128 << 10, 256 << 10, 512 << 10} {
+		b.Run(fmt.Sprintf("hostile frames/%dKiB", n>>10), func(b *testing.B) {
+			text := hostile["different frames"](n)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Of(Input{Trace: text})
+			}
+		})
+	}
+}

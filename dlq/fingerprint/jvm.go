@@ -1,0 +1,296 @@
+package fingerprint
+
+import (
+	"regexp"
+	"strings"
+)
+
+// jvm covers every language that prints through Throwable.printStackTrace:
+// Java, Kotlin, Scala, Groovy, Clojure.
+var jvm = language{
+	name:          "jvm",
+	hints:         []string{"jvm", "java", "kotlin", "scala", "groovy", "clojure"},
+	counts:        func(line string) bool { return jvmFrame(line) != nil },
+	frame:         func(lines []string, i int) *frame { return jvmFrame(lines[i]) },
+	belongs:       func(line string) bool { return jvmMore.MatchString(line) },
+	parse:         parseJVM,
+	noise:         jvmNoise,
+	library:       jvmLibrary,
+	transparent:   func(e *exception) bool { return jvmWrappers[lastSegment(e.typ)] },
+	generic:       set("Exception", "RuntimeException", "Throwable", "Error"),
+	identifier:    set("ClassNotFoundException", "NoClassDefFoundError", "NoSuchMethodError", "NoSuchFieldError", "NoSuchMethodException", "NoSuchFieldException"),
+	stackOverflow: set("StackOverflowError"),
+	clean:         cleanJVM,
+}
+
+var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTargetException",
+	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
+
+var (
+	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[\w.$-]+\.\w+)?(?::-?\d+)?|<\w+>)\)(?:\s*~?\[[^\]]*\])?\s*$`)
+	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|<\w+>|[\w.$-]+\.\w+:\d+)`)
+	jvmLink      = regexp.MustCompile(`^(\s*)(Caused by|Suppressed|Wrapped by): (.*)$`)
+	jvmHeader    = regexp.MustCompile(`^\s*(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
+	jvmInLine    = regexp.MustCompile(`(?:^|[\s:(–-])([a-zA-Z_][\w$]*(?:\.[\w$]+)+(?:Exception|Error|Throwable|Failure|Fault|Interrupt))(?:[:;] ?(.*)|\s*)$`)
+	jvmMore      = regexp.MustCompile(`^\s*\.\.\. \d+ (?:more|common frames omitted)`)
+	jvmThrowable = regexp.MustCompile(`(?:Exception|Error|Throwable|Failure|Fault)$`)
+
+	jvmLambdaClass = regexp.MustCompile(`\$\$Lambda.*$`)
+	jvmGenerated   = regexp.MustCompile(`(?:\$\$(?:EnhancerBy|FastClassBy|SpringCGLIB|KeyFactoryBy|Enhancer|FastClass)|_\$\$_|\$HibernateProxy\$|\$MockitoMock\$|\$ByteBuddy\$).*$`)
+	jvmNumbered    = regexp.MustCompile(`\$\d+`)
+	jvmClojureFn   = regexp.MustCompile(`__\d+`)
+	jvmDigitsAtEnd = regexp.MustCompile(`((?:Accessor|\$Proxy|\$\$anonfun|\$\$anon))\d+`)
+	jvmMangled     = regexp.MustCompile(`^(\w+)-[A-Za-z0-9_-]{7}$`)
+	jvmAccess      = regexp.MustCompile(`^access\$\d+$`)
+	jvmSAX         = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
+)
+
+// jvmFrame reads one frame line; nil if it is none. A frame without a useful
+// name (a synthetic accessor) is returned with an empty Function.
+func jvmFrame(line string) *frame {
+	if !strings.Contains(line, "at ") {
+		return nil
+	}
+	m := jvmFrameLine.FindStringSubmatch(line)
+	if m == nil || !jvmSource.MatchString(m[2]) {
+		return nil
+	}
+	class, method := m[1], ""
+	lambda := strings.Contains(class, "$$Lambda")
+	if i := strings.LastIndexByte(class, '.'); i >= 0 {
+		class, method = class[:i], class[i+1:]
+	}
+	if lambda {
+		class = jvmLambdaClass.ReplaceAllString(class, "$$$$Lambda")
+	}
+	// java.base/, app//, java.base@17.0.1/
+	class = class[strings.LastIndexByte(class, '/')+1:]
+	if !lambda {
+		class = jvmGenerated.ReplaceAllString(class, "")
+		class = jvmDigitsAtEnd.ReplaceAllString(class, "$1")
+		class = jvmNumbered.ReplaceAllString(class, "")
+		class = jvmClojureFn.ReplaceAllString(class, "")
+	}
+	switch {
+	case jvmAccess.MatchString(method):
+		method = ""
+	case strings.HasPrefix(method, "lambda$"), strings.Contains(method, "$anonfun$"):
+		method = jvmNumbered.ReplaceAllString(method, "")
+	default:
+		if m := jvmMangled.FindStringSubmatch(method); m != nil {
+			method = m[1]
+		}
+	}
+	return &frame{Frame: Frame{Function: clip(method, 200), Unit: clip(class, 300)}, path: m[1]}
+}
+
+var jvmNoisePrefixes = []string{
+	"java.lang.reflect.", "jdk.internal.reflect.", "sun.reflect.", "java.util.stream.", "java.util.concurrent.CompletableFuture",
+	"kotlin.coroutines.jvm.internal.", "scala.runtime.Abstract",
+}
+
+var jvmNoiseUnits = set("java.util.concurrent.FutureTask", "java.util.concurrent.ThreadPoolExecutor",
+	"com.google.common.base.Preconditions", "org.springframework.util.Assert")
+
+func jvmNoise(f frame) bool {
+	if jvmNoiseUnits[f.Unit] || strings.Contains(f.Unit, "MethodAccessor") || strings.Contains(f.Unit, "ConstructorAccessor") {
+		return true
+	}
+	for _, p := range jvmNoisePrefixes {
+		if strings.HasPrefix(f.Unit, p) {
+			return true
+		}
+	}
+	return f.Unit == "java.util.Objects" && strings.HasPrefix(f.Function, "requireNonNull") ||
+		f.Unit == "java.nio.charset.CoderResult" && f.Function == "throwException"
+}
+
+var jvmLibraryPrefixes = []string{
+	"java.", "javax.", "jakarta.", "jdk.", "sun.", "com.sun.", "kotlin.", "kotlinx.", "scala.", "groovy.", "clojure.",
+	"org.apache.", "org.springframework.", "org.hibernate.", "org.eclipse.", "org.jboss.", "org.xml.", "org.w3c.",
+	"io.netty.", "io.micronaut.", "io.quarkus.", "reactor.", "akka.", "com.fasterxml.", "com.google.common.", "android.",
+}
+
+func jvmLibrary(f frame) bool {
+	for _, p := range jvmLibraryPrefixes {
+		if strings.HasPrefix(f.Unit, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// cleanJVM takes the place in the document off a SAX error: what is wrong with
+// it comes after.
+func cleanJVM(typ, message string) string {
+	if strings.HasPrefix(typ, "SAX") {
+		return jvmSAX.ReplaceAllString(message, "")
+	}
+	return message
+}
+
+func parseJVM(lines []string) parsed {
+	p := jvmParser{lines: lines}
+	for i, line := range lines {
+		p.line(i, line)
+	}
+	if len(p.chain) == 0 {
+		return parsed{}
+	}
+	for _, e := range p.chain {
+		e.frames = capped(e.frames)
+	}
+	if p.rootFirst {
+		for i := len(p.chain) - 1; i > 0; i-- {
+			p.chain[i].cause = p.chain[i-1]
+		}
+		return parsed{outer: p.chain[len(p.chain)-1]}
+	}
+	for i := 0; i+1 < len(p.chain); i++ {
+		p.chain[i].cause = p.chain[i+1]
+	}
+	return parsed{outer: p.chain[0]}
+}
+
+type jvmParser struct {
+	lines      []string
+	chain      []*exception
+	seen       int  // lines before this one belong to an earlier exception
+	suppressed int  // indentation of a suppressed block being passed over; 0 if none is
+	rootFirst  bool // logback's rootFirst: "Wrapped by" follows what it wraps
+	done       bool
+}
+
+func (p *jvmParser) line(i int, line string) {
+	if p.done {
+		return
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	if p.suppressed > 0 {
+		if indent >= p.suppressed || strings.TrimSpace(line) == "" {
+			return
+		}
+		p.suppressed = 0
+	}
+	if m := jvmLink.FindStringSubmatch(line); m != nil {
+		p.link(i, m[2], m[3], indent)
+		return
+	}
+	if jvmMore.MatchString(line) {
+		p.seen = i + 1
+		return
+	}
+	f := jvmFrame(line)
+	if f == nil {
+		return
+	}
+	if len(p.chain) == 0 || p.startsAnother(i) {
+		if len(p.chain) > 0 {
+			// A second, unrelated exception: the first is the one reported.
+			p.done = true
+			return
+		}
+		p.chain = append(p.chain, p.headerAbove(i))
+	}
+	cur := p.chain[len(p.chain)-1]
+	if len(cur.frames) == 0 {
+		p.continueMessage(cur, i)
+	}
+	p.seen = i + 1
+	if f.Function == "" {
+		return
+	}
+	f.line = i
+	cur.frames = append(cur.frames, *f)
+}
+
+// startsAnother says whether an exception header stands between the last frame
+// read and line i.
+func (p *jvmParser) startsAnother(i int) bool {
+	cur := p.chain[len(p.chain)-1]
+	if len(cur.frames) == 0 {
+		return false
+	}
+	for _, l := range p.lines[p.seen:i] {
+		if typ, _, ok := jvmHeaderOf(l); ok && jvmThrowable.MatchString(typ) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *jvmParser) link(i int, kind, rest string, indent int) {
+	if kind == "Suppressed" {
+		// Its frames and its own causes are printed at this indentation or
+		// deeper; what follows with less belongs to the exception above it.
+		p.suppressed = max(indent, 1)
+		return
+	}
+	p.seen = i + 1
+	if strings.HasPrefix(rest, "[CIRCULAR REFERENCE") || len(p.chain) >= maxExceptions {
+		return
+	}
+	if kind == "Wrapped by" {
+		p.rootFirst = true
+	}
+	e := &exception{raised: i}
+	if typ, message, ok := jvmHeaderOf(rest); ok {
+		e.typ, e.message = typ, []string{message}
+	} else {
+		e.message = []string{rest}
+	}
+	p.chain = append(p.chain, e)
+}
+
+// continueMessage adds the lines between a header and its first frame.
+func (p *jvmParser) continueMessage(e *exception, frameAt int) {
+	if e.raised < 0 {
+		return
+	}
+	for _, l := range p.lines[min(e.raised+1, frameAt):frameAt] {
+		if len(e.message) < maxLines {
+			e.message = append(e.message, strings.TrimSpace(l))
+		}
+	}
+}
+
+func jvmHeaderOf(line string) (typ, message string, ok bool) {
+	m := jvmHeader.FindStringSubmatch(line)
+	if m == nil || !strings.Contains(m[1], ".") && !jvmThrowable.MatchString(m[1]) {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// headerAbove finds the line that names the exception whose first frame is at i.
+// Messages have many lines and loggers print in front, so it prefers the
+// earliest line that is a throwable's header by itself, then the nearest that
+// is any qualified name, then one with a throwable somewhere in it.
+func (p *jvmParser) headerAbove(i int) *exception {
+	from := max(p.seen, i-60)
+	above := p.lines[from:i]
+	for j, l := range above {
+		// Py4J prints its own header, then the JVM's after a colon.
+		if rest, ok := strings.CutPrefix(l, ": "); ok {
+			if typ, message, ok := jvmHeaderOf(rest); ok {
+				return &exception{typ: typ, message: []string{message}, raised: from + j}
+			}
+		}
+	}
+	for j, l := range above {
+		if typ, message, ok := jvmHeaderOf(l); ok && jvmThrowable.MatchString(typ) {
+			return &exception{typ: typ, message: []string{message}, raised: from + j}
+		}
+	}
+	for j := len(above) - 1; j >= 0; j-- {
+		if m := jvmInLine.FindStringSubmatch(above[j]); m != nil {
+			return &exception{typ: m[1], message: []string{m[2]}, raised: from + j}
+		}
+	}
+	for j := len(above) - 1; j >= 0; j-- {
+		if typ, message, ok := jvmHeaderOf(above[j]); ok {
+			return &exception{typ: typ, message: []string{message}, raised: from + j}
+		}
+	}
+	return &exception{raised: -1}
+}

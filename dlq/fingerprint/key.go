@@ -1,0 +1,182 @@
+package fingerprint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// key is what one exception contributes to a canonical text.
+type key struct {
+	typ, rootType string
+	frames        []frame // at most maxKeyFrames, innermost first
+	cycle         []frame // set instead of frames for a recursion
+	wrap          string
+	template      string // set where type and frames tell too little
+	leaves        []string
+	message       string // of the outer exception, for people
+	generic       bool
+	recursion     bool
+}
+
+// keyOf chooses what to key e on. in lends its type and message where the trace
+// has none. lang is nil only if e is nil.
+func keyOf(lang *language, e *exception, in Input) key {
+	if e == nil {
+		return key{}
+	}
+	root := e.root()
+	k := key{typ: lastSegment(e.typ), message: e.firstMessageLine()}
+	if k.message == "" {
+		k.message = firstLine(in.ErrorMessage)
+	}
+	rootType := lastSegment(root.typ)
+	if named := lastSegment(in.ErrorType); named != "" && root == e && lang.bare != nil && lang.bare(e) {
+		// The stack carries a bare base class; the reporter knew the real one.
+		k.typ, rootType = named, named
+	}
+	if k.typ == "" {
+		k.typ = lastSegment(in.ErrorType)
+	}
+	all := collapse(root.frames)
+	used := withoutNoise(lang, all)
+	k.generic = lang.generic[rootType] || rootType == ""
+	if lang.recursion(rootType, root.firstMessageLine()) {
+		k.recursion = true
+		if c := recursionCycle(root.frames); c != nil {
+			k.cycle, used = c, c
+		}
+	}
+	if len(used) > maxKeyFrames {
+		used = used[:maxKeyFrames]
+	}
+	k.frames = used
+	if root != e {
+		k.rootType = rootType
+		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 {
+			k.wrap = w[0].String()
+		}
+	}
+	if message := keyMessage(root, in); !k.recursion && joins(lang, rootType, root, used) {
+		k.template = lang.template(rootType, message)
+	}
+	if leaves := distinctLeaves(lang, e); len(leaves) > 1 {
+		for _, l := range leaves {
+			sum := sha256.Sum256([]byte(l.short))
+			k.leaves = append(k.leaves, hex.EncodeToString(sum[:16]))
+		}
+		slices.Sort(k.leaves)
+		k.leaves = slices.Compact(k.leaves)
+	}
+	return k
+}
+
+// raisePoint is the text that stands for a member in the key of its group: with
+// two callers more for each, every refactoring of a library would multiply over
+// all combinations of members.
+func (k key) raisePoint() string {
+	if len(k.frames) > 1 {
+		k.frames = k.frames[:1]
+	}
+	k.wrap = ""
+	return k.text()
+}
+
+// joins says whether the message template belongs in the key: the type is a
+// catch-all or names an identifier, or every used frame is the caller's own code
+// in one file, so that the frames only say where a built-in was called.
+func joins(lang *language, typ string, e *exception, used []frame) bool {
+	if lang.constant[typ] {
+		return false
+	}
+	if e.loaded {
+		// The class's own stack tells the class; a generic one tells nothing.
+		return lang.generic[typ] && !lang.namedByLoader(used)
+	}
+	if typ == "" || lang.generic[typ] || lang.identifier[typ] {
+		return true
+	}
+	return lang.own != nil && oneOwnUnit(lang, used)
+}
+
+func oneOwnUnit(lang *language, used []frame) bool {
+	for _, f := range used {
+		if f.Unit != used[0].Unit || !lang.own(f) {
+			return false
+		}
+	}
+	return len(used) > 0
+}
+
+// keyMessage is the part of a message that may join a key: its first line, and
+// the second where the first only announces it. Later lines are often document
+// excerpts, or log lines that merely follow.
+func keyMessage(e *exception, in Input) string {
+	text := strings.Join(e.message, "\n")
+	if strings.TrimSpace(text) == "" {
+		text = in.ErrorMessage
+	}
+	first := firstLine(text)
+	if strings.HasSuffix(first, ":") || e.layered {
+		return firstLines(text, 2)
+	}
+	return first
+}
+
+// withoutNoise drops the frames at the top that every failure passes through.
+// A stack made of nothing else is kept whole.
+func withoutNoise(lang *language, frames []frame) []frame {
+	for i, f := range frames {
+		if !lang.noise(f) {
+			return frames[i:]
+		}
+	}
+	return frames
+}
+
+func (k key) text() string {
+	var b canonical
+	b.line("mode", ModeTrace)
+	b.optional("type", k.typ)
+	b.optional("root", k.rootType)
+	if k.cycle != nil {
+		for _, f := range k.cycle {
+			b.line("cycle", f.String())
+		}
+	} else {
+		for _, f := range k.frames {
+			b.line("frame", f.String())
+		}
+	}
+	b.optional("wrap", k.wrap)
+	b.optional("msg", k.template)
+	for _, l := range k.leaves {
+		b.line("leaf", l)
+	}
+	return b.String()
+}
+
+func (k key) confidence() string {
+	switch {
+	case k.recursion || len(k.frames) == 0:
+		return ConfidenceLow
+	case len(k.frames) < maxKeyFrames || k.generic:
+		return ConfidenceMedium
+	}
+	return ConfidenceHigh
+}
+
+// lastSegment returns the name of a type without its module, package or
+// namespace: classes move between modules while the defect stays.
+func lastSegment(typ string) string {
+	typ = strings.TrimSpace(typ)
+	if strings.ContainsAny(typ, " ") {
+		return typ // "runtime error" and the like are not paths
+	}
+	typ = strings.TrimRight(typ, ".:\\/")
+	if i := strings.LastIndexAny(typ, ".:\\/"); i >= 0 {
+		typ = typ[i+1:]
+	}
+	return typ
+}

@@ -1,0 +1,414 @@
+// Package intake accepts failures: it validates an envelope with the source's
+// policy, keeps the bytes before the record, fingerprints the failure, and hands
+// it to the store, which answers once it is durable. What it refuses it keeps as
+// a rejected envelope. What an arrival does to its entry is decided in dlq.
+package intake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"dlo/dlq"
+	"dlo/dlq/fingerprint"
+)
+
+// Store is what intake needs of the database.
+type Store interface {
+	Source(ctx context.Context, name string) (dlq.Source, error)
+	RecordArrivals(ctx context.Context, arrivals []dlq.Arrival) ([]dlq.Receipt, error)
+	RememberPayload(ctx context.Context, sha256 string, size int64) error
+	KeepRejected(ctx context.Context, by dlq.Actor, source string, body []byte, problem string) error
+	PayloadIsSound(ctx context.Context, sha256 string) error
+}
+
+// Payloads is what intake needs of the payload store.
+type Payloads interface {
+	Put(ctx context.Context, r io.Reader, limit int64) (dlq.StoredPayload, error)
+	PutExpecting(ctx context.Context, r io.Reader, sha256 string, limit int64) (dlq.StoredPayload, error)
+	Stat(ctx context.Context, sha256 string) (size int64, ok bool, err error)
+	Open(ctx context.Context, sha256 string) (io.ReadSeekCloser, int64, error)
+}
+
+// Intake accepts failures. It is safe for concurrent use.
+type Intake struct {
+	store    Store
+	payloads Payloads
+	now      func() time.Time
+	limit    int64 // bytes of a payload
+}
+
+// New makes an intake that takes payloads of at most limit bytes.
+func New(store Store, payloads Payloads, now func() time.Time, limit int64) *Intake {
+	return &Intake{store, payloads, now, limit}
+}
+
+// StorePayload keeps bytes that come before, or beside, their envelope.
+func (in *Intake) StorePayload(ctx context.Context, r io.Reader) (dlq.StoredPayload, error) {
+	stored, err := in.payloads.Put(ctx, r, in.limit)
+	if err != nil {
+		return stored, err
+	}
+	return stored, in.remember(ctx, stored)
+}
+
+// StoreNamedPayload keeps bytes whose digest was announced; others are refused.
+func (in *Intake) StoreNamedPayload(ctx context.Context, r io.Reader, digest string) (dlq.StoredPayload, error) {
+	stored, err := in.payloads.PutExpecting(ctx, r, digest, in.limit)
+	if err != nil {
+		return stored, err
+	}
+	return stored, in.remember(ctx, stored)
+}
+
+func (in *Intake) remember(ctx context.Context, stored dlq.StoredPayload) error {
+	if err := in.store.RememberPayload(ctx, stored.SHA256, stored.Bytes); err != nil {
+		return err
+	}
+	return in.store.PayloadIsSound(ctx, stored.SHA256)
+}
+
+// Parcel is one envelope as it came, with the bytes that came beside it.
+type Parcel struct {
+	Body    []byte
+	Payload *dlq.StoredPayload // stored already; nil without
+}
+
+// Result is what became of one parcel: a receipt, or why not.
+type Result struct {
+	Receipt dlq.Receipt
+	Err     error
+}
+
+// Receive accepts one envelope. A refusal is an error of KindMalformed,
+// KindInvalid or KindTooLarge, and is kept.
+func (in *Intake) Receive(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Receipt, error) {
+	results := in.ReceiveBatch(ctx, by, []Parcel{p})
+	return results[0].Receipt, results[0].Err
+}
+
+// ReceiveBatch accepts several envelopes in their order. What is good among them
+// is recorded in one commit, though others are refused.
+func (in *Intake) ReceiveBatch(ctx context.Context, by dlq.Actor, parcels []Parcel) []Result {
+	results := make([]Result, len(parcels))
+	var arrivals []dlq.Arrival
+	var at []int
+	for i, p := range parcels {
+		a, err := in.prepare(ctx, by, p)
+		if err != nil {
+			results[i].Err = in.refuse(ctx, by, a.Envelope.Source, p.Body, err)
+			continue
+		}
+		arrivals, at = append(arrivals, a), append(at, i)
+	}
+	if len(arrivals) == 0 {
+		return results
+	}
+	receipts, err := in.store.RecordArrivals(ctx, arrivals)
+	for n, i := range at {
+		if err != nil {
+			results[i].Err = err
+		} else {
+			results[i].Receipt = receipts[n]
+		}
+	}
+	return results
+}
+
+// refuse keeps what is refused because of itself, and not because of us.
+func (in *Intake) refuse(ctx context.Context, by dlq.Actor, source string, body []byte, refusal error) error {
+	var e *dlq.Error
+	if !errors.As(refusal, &e) || (e.Kind != dlq.KindMalformed && e.Kind != dlq.KindInvalid && e.Kind != dlq.KindTooLarge) {
+		return refusal
+	}
+	if source == "" && len(by.Sources) == 1 {
+		source = by.Sources[0]
+	}
+	problem, err := json.Marshal(struct {
+		Detail string      `json:"detail"`
+		Errors []dlq.Fault `json:"errors,omitempty"`
+	}{e.Message, e.Faults})
+	if err != nil {
+		return fmt.Errorf("write a refusal: %w", err)
+	}
+	if err := in.store.KeepRejected(ctx, by, source, body, string(problem)); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// prepare settles everything about an arrival that needs no transaction. Its
+// envelope is filled as far as it was understood, also beside an error.
+func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arrival, error) {
+	now := in.now().UTC().Truncate(time.Millisecond)
+	e, err := dlq.ParseEnvelope(p.Body, now)
+	a := dlq.Arrival{Envelope: e, ReceivedAt: now, Actor: by}
+	if err != nil {
+		return a, err
+	}
+	if err := bindSource(&a.Envelope, by); err != nil {
+		return a, err
+	}
+	if err := in.takePayload(ctx, &a, p.Payload); err != nil {
+		return a, err
+	}
+	if err := identify(&a.Envelope); err != nil {
+		return a, err
+	}
+	policy, err := in.policy(ctx, a.Envelope.Source)
+	if err != nil {
+		return a, err
+	}
+	if err := checkConfidence(a.Envelope, policy); err != nil {
+		return a, err
+	}
+	if a.EventKey, err = eventKey(a.Envelope); err != nil {
+		return a, err
+	}
+	fillTimes(&a.Envelope, now)
+	if a.KeyCheck, err = in.checkKey(ctx, a); err != nil {
+		return a, err
+	}
+	a.Fingerprint = Fingerprint(a.Envelope)
+	if a.Envelope.ErrorType == "" {
+		a.Envelope.ErrorType = shorten(a.Fingerprint.Type, 512)
+	}
+	a.Cut = cutTexts(&a.Envelope)
+	return a, nil
+}
+
+func (in *Intake) policy(ctx context.Context, source string) (dlq.SourcePolicy, error) {
+	src, err := in.store.Source(ctx, source)
+	if dlq.KindOf(err) == dlq.KindNotFound {
+		return dlq.DefaultPolicy(source), nil
+	}
+	return src.Policy, err
+}
+
+// bindSource settles whose document it is. A token that is bound to one source
+// need not name it, and may name no other.
+func bindSource(e *dlq.Envelope, by dlq.Actor) error {
+	if e.Source == "" && len(by.Sources) == 1 {
+		e.Source = by.Sources[0]
+	}
+	switch {
+	case e.Source == "":
+		return dlq.Invalid("the envelope does not say where the document comes from", dlq.Fault{Pointer: "/source", Detail: "a source expected, because this token is not bound to one"})
+	case !dlq.ValidSourceName(e.Source):
+		return dlq.Invalid("the source's name cannot be used", dlq.Fault{Pointer: "/source", Detail: "1 to 128 characters without control characters expected"})
+	case !by.SeesSource(e.Source):
+		return dlq.Invalid("this token parks for another source", dlq.Fault{Pointer: "/source", Detail: "the source that the token is bound to expected, or none"})
+	}
+	return nil
+}
+
+// takePayload settles the digest, and whether the bytes are held: those beside
+// the envelope, those in it, or those that were stored before it.
+func (in *Intake) takePayload(ctx context.Context, a *dlq.Arrival, beside *dlq.StoredPayload) error {
+	e := &a.Envelope
+	inline, has := e.InlinePayload()
+	switch {
+	case beside != nil && has:
+		return dlq.Invalid("the bytes came twice", dlq.Fault{Pointer: "/payload", Detail: "bytes in the envelope or in a part of their own expected, not both"})
+	case has:
+		stored, err := in.payloads.Put(ctx, bytes.NewReader(inline), in.limit)
+		if err != nil {
+			return err
+		}
+		if err := in.store.PayloadIsSound(ctx, stored.SHA256); err != nil {
+			return err
+		}
+		beside = &stored
+	}
+	e.Payload, e.PayloadEncoding = "", ""
+	if beside == nil {
+		if e.PayloadSHA256 == "" {
+			return nil
+		}
+		size, held, err := in.payloads.Stat(ctx, e.PayloadSHA256)
+		if err != nil || !held {
+			return err
+		}
+		return in.held(a, size)
+	}
+	if e.PayloadSHA256 != "" && e.PayloadSHA256 != beside.SHA256 {
+		return dlq.Invalid("the bytes are not those that the envelope names", dlq.Fault{Pointer: "/payload_sha256", Detail: "the bytes that came have the digest " + beside.SHA256})
+	}
+	e.PayloadSHA256 = beside.SHA256
+	return in.held(a, beside.Bytes)
+}
+
+func (in *Intake) held(a *dlq.Arrival, size int64) error {
+	if claimed := a.Envelope.PayloadBytes; claimed != nil && *claimed != size {
+		return dlq.Invalid("the bytes are not as many as the envelope says", dlq.Fault{Pointer: "/payload_bytes", Detail: fmt.Sprintf("%d bytes came, and %d were announced", size, *claimed)})
+	}
+	a.Held, a.HeldBytes, a.Envelope.PayloadBytes = true, size, &size
+	return nil
+}
+
+// identify settles the document's id. A pipeline without ids is known by the
+// digest of the bytes.
+func identify(e *dlq.Envelope) error {
+	if e.DocID != "" {
+		return nil
+	}
+	if e.PayloadSHA256 == "" {
+		return dlq.Invalid("nothing says which document this is", dlq.Fault{Pointer: "/doc_id", Detail: "a document id expected, or the bytes, or payload_sha256"})
+	}
+	e.DocID = "sha256:" + e.PayloadSHA256
+	return nil
+}
+
+func checkConfidence(e dlq.Envelope, policy dlq.SourcePolicy) error {
+	if dlq.Reason(e.Reason) != dlq.ReasonLowConfidence || *e.Confidence < policy.ConfidenceFloor {
+		return nil
+	}
+	return dlq.Invalid("this result is not of low confidence", dlq.Fault{Pointer: "/confidence", Detail: fmt.Sprintf("under the source's floor of %g expected, got %g", policy.ConfidenceFloor, *e.Confidence)})
+}
+
+// fillTimes gives an arrival the times that its sender left out.
+func fillTimes(e *dlq.Envelope, now time.Time) {
+	if e.LastSeenAt == nil {
+		last := now
+		if e.FirstSeenAt != nil && e.FirstSeenAt.After(now) {
+			last = *e.FirstSeenAt
+		}
+		e.LastSeenAt = &last
+	}
+	if e.FirstSeenAt == nil {
+		first := *e.LastSeenAt
+		e.FirstSeenAt = &first
+	}
+}
+
+// eventKey is by which the same event is known again: the sender's event id;
+// else, where it says when it happened, the whole envelope and its bytes. The
+// two never meet, because their first letters differ.
+func eventKey(e dlq.Envelope) (string, error) {
+	h := sha256.New()
+	switch {
+	case e.EventID != "":
+		io.WriteString(h, "event\x00"+e.EventID)
+	case e.LastSeenAt != nil:
+		b, err := json.Marshal(e)
+		if err != nil {
+			return "", fmt.Errorf("write the envelope: %w", err)
+		}
+		v, err := dlq.DecodeValue(b, 64)
+		if err != nil {
+			return "", fmt.Errorf("read the envelope: %w", err)
+		}
+		io.WriteString(h, "envelope\x00")
+		h.Write(dlq.CanonicalJSON(v))
+	default:
+		return "", nil
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// checkKey finds out what a content hash is, where the bytes are held: the
+// digest of the bytes, or of the bytes followed by the processing version.
+func (in *Intake) checkKey(ctx context.Context, a dlq.Arrival) (dlq.KeyCheck, error) {
+	e := a.Envelope
+	switch {
+	case e.ContentHash == "":
+		return dlq.KeyFromPayload, nil
+	case e.ContentHash == e.PayloadSHA256:
+		return dlq.KeyBytes, nil
+	case !a.Held || e.ProcessingVersion == "":
+		return dlq.KeyUnchecked, nil
+	}
+	r, _, err := in.payloads.Open(ctx, e.PayloadSHA256)
+	if err != nil {
+		return dlq.KeyUnchecked, err
+	}
+	defer r.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return dlq.KeyUnchecked, fmt.Errorf("read the stored copy: %w", err)
+	}
+	io.WriteString(h, e.ProcessingVersion)
+	if hex.EncodeToString(h.Sum(nil)) == e.ContentHash {
+		return dlq.KeyVersioned, nil
+	}
+	return dlq.KeyUnexplained, nil
+}
+
+// Fingerprint groups a failure, from the whole of its texts.
+func Fingerprint(e dlq.Envelope) dlq.Fingerprint {
+	return Convert(fingerprint.Of(Input(e)))
+}
+
+// Input is what of an envelope a fingerprint is made from.
+func Input(e dlq.Envelope) fingerprint.Input {
+	in := fingerprint.Input{ErrorType: e.ErrorType, ErrorMessage: e.ErrorMessage, Trace: e.StackTrace, Validation: e.ValidationText(), Source: e.Source,
+		Parser: e.ComponentVersions()["parser"], Reason: e.Reason, Stage: e.Stage}
+	if e.Confidence != nil {
+		in.Confidence = *e.Confidence
+	}
+	return in
+}
+
+// Convert gives a result of the algorithm as the noun that the store keeps.
+func Convert(r fingerprint.Result) dlq.Fingerprint {
+	f := dlq.Fingerprint{Algorithm: r.Version, Digest: r.Digest, Mode: r.Mode, Confidence: r.Confidence, Language: r.Language, Type: shorten(r.Type, 512), RootType: shorten(r.RootType, 512),
+		Template: shorten(r.Template, 512), Canonical: r.Canonical}
+	for _, frame := range r.Frames {
+		f.Frames = append(f.Frames, dlq.Frame{Function: frame.Function, Unit: frame.Unit})
+	}
+	return f
+}
+
+// cutTexts cuts what is too long to keep whole. The head and the tail stay,
+// because some languages print the raise point first and others last.
+func cutTexts(e *dlq.Envelope) map[string]int {
+	cut := map[string]int{}
+	one := func(name, text string) string {
+		if len(text) <= dlq.MaxText {
+			return text
+		}
+		cut[name] = len(text)
+		mark := fmt.Sprintf("\n… cut here: %d of %d bytes are not kept …\n", len(text)-dlq.MaxText, len(text))
+		half := (dlq.MaxText - len(mark)) / 2
+		return wholeHead(text, half) + mark + wholeTail(text, half)
+	}
+	e.StackTrace = one("stack_trace", e.StackTrace)
+	e.ErrorMessage = one("error_message", e.ErrorMessage)
+	if text := e.ValidationText(); len(text) > dlq.MaxText {
+		e.ValidationOutput = one("validation_output", text)
+	}
+	if len(cut) == 0 {
+		return nil
+	}
+	return cut
+}
+
+func wholeHead(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func wholeTail(s string, n int) string {
+	at := len(s) - n
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return s[at:]
+}
+
+func shorten(s string, runes int) string {
+	if utf8.RuneCountInString(s) <= runes {
+		return s
+	}
+	return string([]rune(s)[:runes])
+}

@@ -1,0 +1,276 @@
+package dlq
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Query is what a person or a program asks of the entries: terms that must all
+// hold. The text of it stands in the address bar.
+type Query struct {
+	Text  string // as it was typed
+	Terms []Term
+}
+
+// Term is one condition. Values are either-or; Negated turns the whole around.
+type Term struct {
+	Key     string // one of QueryKeys; "" is free text
+	Values  []string
+	Negated bool
+	// Of an age or a date: the comparison and the span; of a count: the number.
+	Compare string // "", "<", "<=", ">", ">="
+	Span    time.Duration
+	Number  int64
+	// Start and End are where the term stands in the text, in bytes.
+	Start, End int
+}
+
+// BadTerm is a term that was not understood, where it stands and what was
+// expected there.
+type BadTerm struct {
+	Term       string
+	Start, End int
+	Expected   string
+}
+
+// queryKey says how the values of a key are read.
+type queryKey struct {
+	name   string
+	form   string // text, count, span, choice
+	choice []string
+	help   string
+}
+
+// QueryKeys are the keys of the query language, in the order in which screens
+// offer them.
+var QueryKeys = []queryKey{
+	{"source", "text", nil, "a source's name"},
+	{"status", "choice", []string{"parked", "redriving", "quarantined", "archived", "resolved", "erased", "open"}, "where the document stands; open is every state but resolved and erased"},
+	{"class", "text", nil, "a failure class, such as ambiguous_parse"},
+	{"type", "text", nil, "an exception's type"},
+	{"reason", "choice", []string{"exception", "validation", "low_confidence"}, "why it came here"},
+	{"stage", "text", nil, "a stage of the pipeline"},
+	{"content", "text", nil, "a content type"},
+	{"connector", "text", nil, "a version of the connector"},
+	{"parser", "text", nil, "a version of the parser"},
+	{"chunker", "text", nil, "a version of the chunker"},
+	{"embedder", "text", nil, "a version of the embedder"},
+	{"cohort", "text", nil, "a cohort's id or fingerprint, four characters or more of it"},
+	{"operation", "text", nil, "an operation's id"},
+	{"id", "text", nil, "a document's id, ours or the sender's"},
+	{"sha256", "text", nil, "a digest of the document's bytes, eight digits or more"},
+	{"file", "text", nil, "a file name; * stands for anything"},
+	{"owner", "text", nil, "an owner; nobody for those without one"},
+	{"has", "choice", []string{"payload", "owner", "ticket"}, "what it has"},
+	{"mark", "choice", []string{"returned", "late", "no_outcome", "assumed", "not_exhausted", "presumed"}, "a mark"},
+	{"age", "span", nil, "how long it has been stuck, such as >30d"},
+	{"expires", "span", nil, "when it leaves, such as <7d"},
+	{"attempts", "count", nil, "how often it failed, such as >10"},
+	{"redrives", "count", nil, "how often it was redriven, such as >=2"},
+}
+
+func findQueryKey(name string) *queryKey {
+	for i := range QueryKeys {
+		if QueryKeys[i].name == name {
+			return &QueryKeys[i]
+		}
+	}
+	return nil
+}
+
+// ParseQuery reads a query. It guesses nothing: what it does not understand is
+// named in place, and then there is no query.
+func ParseQuery(text string) (Query, []BadTerm) {
+	q := Query{Text: text}
+	var bad []BadTerm
+	if len(text) > 4096 {
+		return q, []BadTerm{{Term: "", Start: 0, End: len(text), Expected: "at most 4096 bytes"}}
+	}
+	for _, w := range splitQuery(text) {
+		term, expected := parseTerm(w)
+		if expected != "" {
+			bad = append(bad, BadTerm{Term: text[w.start:w.end], Start: w.start, End: w.end, Expected: expected})
+			continue
+		}
+		q.Terms = append(q.Terms, term)
+	}
+	if len(bad) > 0 {
+		return Query{Text: text}, bad
+	}
+	return q, nil
+}
+
+type queryWord struct {
+	text       string // without its quotes
+	start, end int
+	colon      int // of the first colon outside quotes, in text; -1 without one
+	commas     []int
+	quoted     bool // it began with a quote
+	open       bool // a quote was not closed
+}
+
+// splitQuery cuts a text at blanks that stand outside double quotes.
+func splitQuery(s string) []queryWord {
+	var words []queryWord
+	i := 0
+	for i < len(s) {
+		if s[i] == ' ' || s[i] == '\t' || s[i] == '\n' {
+			i++
+			continue
+		}
+		w := queryWord{start: i, colon: -1}
+		var b strings.Builder
+		quote := false
+		for i < len(s) && (quote || (s[i] != ' ' && s[i] != '\t' && s[i] != '\n')) {
+			switch c := s[i]; {
+			case c == '"':
+				quote = !quote
+				if b.Len() == 0 || (b.Len() == 1 && b.String() == "-") {
+					w.quoted = w.quoted || w.colon < 0
+				}
+			case c == ':' && !quote && w.colon < 0:
+				w.colon = b.Len()
+				b.WriteByte(c)
+			case c == ',' && !quote:
+				w.commas = append(w.commas, b.Len())
+				b.WriteByte(c)
+			default:
+				b.WriteByte(c)
+			}
+			i++
+		}
+		w.text, w.end, w.open = b.String(), i, quote
+		words = append(words, w)
+	}
+	return words
+}
+
+func parseTerm(w queryWord) (Term, string) {
+	t := Term{Start: w.start, End: w.end}
+	text := w.text
+	shift := 0
+	if w.open {
+		return t, "a closing quote"
+	}
+	if strings.HasPrefix(text, "-") && len(text) > 1 {
+		t.Negated, text, shift = true, text[1:], 1
+	}
+	if w.colon < 0 || w.quoted {
+		if strings.TrimSpace(text) == "" {
+			return t, "a word"
+		}
+		t.Values = []string{text}
+		return t, ""
+	}
+	name, rest := text[:w.colon-shift], text[w.colon-shift+1:]
+	key := findQueryKey(name)
+	if key == nil {
+		return t, "one of " + strings.Join(queryKeyNames(), ", ") + "; quote a text that has a colon"
+	}
+	t.Key = key.name
+	if rest == "" {
+		return t, key.help
+	}
+	switch key.form {
+	case "span":
+		return t.withSpan(rest)
+	case "count":
+		return t.withCount(rest)
+	}
+	from := w.colon + 1
+	for _, c := range append(w.commas, len(w.text)) {
+		if c < from {
+			continue
+		}
+		value := w.text[from:c]
+		from = c + 1
+		if value == "" {
+			return t, key.help
+		}
+		t.Values = append(t.Values, value)
+	}
+	for _, v := range t.Values {
+		if key.form == "choice" && !slices.Contains(key.choice, v) {
+			return t, "one of " + strings.Join(key.choice, ", ")
+		}
+		if key.name == "cohort" && utf8.RuneCountInString(v) < 4 {
+			return t, "four characters or more"
+		}
+		if key.name == "sha256" && (len(v) < 8 || len(v) > 64 || strings.Trim(v, "0123456789abcdef") != "") {
+			return t, "8 to 64 lower-case hex digits"
+		}
+	}
+	return t, ""
+}
+
+func queryKeyNames() []string {
+	var names []string
+	for _, k := range QueryKeys {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func splitComparison(s string) (string, string) {
+	for _, c := range []string{"<=", ">=", "<", ">"} {
+		if strings.HasPrefix(s, c) {
+			return c, s[len(c):]
+		}
+	}
+	return "", s
+}
+
+func (t Term) withSpan(s string) (Term, string) {
+	compare, rest := splitComparison(s)
+	if compare == "" {
+		return t, "a comparison and a span, such as >30d"
+	}
+	d, err := ParseDuration(rest)
+	if err != nil || d == Forever {
+		return t, "a span after the comparison, such as 30d, 12h or 45m"
+	}
+	t.Compare, t.Span, t.Values = compare, d.Std(), []string{s}
+	return t, ""
+}
+
+func (t Term) withCount(s string) (Term, string) {
+	compare, rest := splitComparison(s)
+	n, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil || n < 0 {
+		return t, "a number, or a comparison and a number, such as >10"
+	}
+	t.Compare, t.Number, t.Values = compare, n, []string{s}
+	return t, ""
+}
+
+// QueryError turns bad terms into an error that names each.
+func QueryError(bad []BadTerm) error {
+	var faults []Fault
+	for _, b := range bad {
+		faults = append(faults, Fault{Pointer: "/q", Detail: fmt.Sprintf("%q at %d: %s expected", shorten(b.Term, 60), b.Start, b.Expected)})
+	}
+	return Invalid("the query was not understood", faults...)
+}
+
+// Without gives the text of the query without one of its terms.
+func (q Query) Without(i int) string {
+	t := q.Terms[i]
+	return strings.TrimSpace(strings.TrimSpace(q.Text[:t.Start]) + " " + strings.TrimSpace(q.Text[t.End:]))
+}
+
+// Has says whether any term has the key.
+func (q Query) Has(key string) bool {
+	return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Key == key })
+}
+
+// QuoteValue writes a value so that the query language reads it as one.
+func QuoteValue(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n,\":") {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, "") + `"`
+}

@@ -1,0 +1,127 @@
+// Package handlers answers requests: a file per screen or API call. Each handler
+// reads, calls one verb, shapes what came of it and renders. It returns errors;
+// web alone turns one into a status. A handler may read straight from the store,
+// and changes things only through a verb. What a page says is decided in the
+// *_model.go files, which know no HTTP.
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"time"
+
+	"dlo/dlq"
+	"dlo/dlq/intake"
+	"dlo/dlq/probe"
+	"dlo/dlq/redrive"
+	"dlo/web"
+)
+
+// Handlers is what the handlers share. All fields are set once, before the
+// first request.
+type Handlers struct {
+	Store     Store
+	Intake    *intake.Intake
+	Redrives  *redrive.Planner
+	Outcomes  *redrive.Reporter
+	Prober    *probe.Prober
+	Payloads  Payloads
+	Links     PayloadLinks
+	Sessions  *web.Sessions
+	Passwords *web.Passwords
+	Throttle  *web.LoginThrottle
+	Assets    *web.Assets
+	PublicURL *url.URL // what links say
+	Now       func() time.Time
+	MaxFetch  int64 // bytes of fetch-and-hash
+	OpenAPI   []byte
+	Wake      func() // tells the dispatcher that there is work
+}
+
+// Payloads is what handlers read of the payload store.
+type Payloads interface {
+	Open(ctx context.Context, sha256 string) (io.ReadSeekCloser, int64, error)
+	Stat(ctx context.Context, sha256 string) (int64, bool, error)
+	Ping(ctx context.Context) error
+}
+
+// PayloadLinks checks the short-lived links under which a pipeline fetches a
+// stored copy.
+type PayloadLinks interface {
+	Check(sha256, expires, signature string, now time.Time) error
+}
+
+// Store is what handlers read straight from the database, and the few changes
+// that are one statement and no rule.
+type Store interface {
+	Ping(ctx context.Context) error
+
+	Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error)
+	Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, after string, limit int) ([]dlq.Cohort, string, error)
+	Cohort(ctx context.Context, by dlq.Actor, id string) (dlq.Cohort, error)
+	Fingerprints(ctx context.Context, cohortID string) ([]dlq.Fingerprint, error)
+	VersionMonths(ctx context.Context, cohortID string) ([]dlq.VersionMonth, error)
+	DailyArrivals(ctx context.Context, cohortID string, days int) ([]int64, error)
+	CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error)
+	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
+
+	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
+	EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error)
+	Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) ([]dlq.Entry, string, error)
+	CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error)
+	FilterChoices(ctx context.Context) (dlq.FilterChoices, error)
+	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
+	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
+	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
+	RedrivesOf(ctx context.Context, entryID int64, limit int) ([]dlq.Redrive, error)
+	Notes(ctx context.Context, entryID int64, cohortID string, limit int) ([]dlq.Note, error)
+	Note(ctx context.Context, by dlq.Actor, dlqID, cohortID, body string) error
+	Act(ctx context.Context, by dlq.Actor, dlqID string, a dlq.Action) error
+	Assign(ctx context.Context, by dlq.Actor, dlqID, owner, ticket string) error
+	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error
+	LastProbe(ctx context.Context, e dlq.Entry) (dlq.SourceNow, dlq.Evidence, bool, error)
+	MarkPayloadCorrupt(ctx context.Context, entryID int64) error
+
+	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	Operations(ctx context.Context, before string, limit int) ([]dlq.Operation, error)
+	OpenOperations(ctx context.Context) ([]dlq.Operation, error)
+	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)
+	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
+	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
+	MoveOperation(ctx context.Context, by dlq.Actor, id string, to dlq.OperationState, why string) (dlq.Operation, error)
+
+	Source(ctx context.Context, name string) (dlq.Source, error)
+	Sources(ctx context.Context) ([]dlq.Source, error)
+	PutSource(ctx context.Context, by dlq.Actor, p dlq.SourcePolicy) (dlq.Source, bool, error)
+	PauseSource(ctx context.Context, by dlq.Actor, name string, paused bool, reason string) (bool, error)
+	PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error
+	Paused(ctx context.Context) (string, error)
+	Running(ctx context.Context, sourceID int64) (dlq.Running, error)
+	RecordDeployment(ctx context.Context, by dlq.Actor, source, component, version string, stopped []string) (dlq.Running, error)
+	Deployments(ctx context.Context, sourceID int64, since int64, limit int) ([]dlq.Deployment, error)
+	Rejected(ctx context.Context, source string, limit int) ([]dlq.RejectedEnvelope, error)
+	CountRejected(ctx context.Context, source string) (int64, error)
+
+	Alerts(ctx context.Context, limit int) ([]dlq.Alert, error)
+	StandingAlerts(ctx context.Context) (int64, error)
+	AcknowledgeAlert(ctx context.Context, by dlq.Actor, id string) error
+
+	Audit(ctx context.Context, by dlq.Actor, action string, entry *dlq.Entry, source string, detail map[string]any) error
+	AuditTrail(ctx context.Context, before int64, limit int) ([]dlq.AuditRow, error)
+	AuditOfEntry(ctx context.Context, entryID int64, limit int) ([]dlq.AuditRow, error)
+	AuditOfCohort(ctx context.Context, cohortID string, limit int) ([]dlq.AuditRow, error)
+
+	HasPeople(ctx context.Context) (bool, error)
+	People(ctx context.Context) ([]dlq.Person, error)
+	Person(ctx context.Context, id string) (dlq.Person, bool, error)
+	PersonByEmail(ctx context.Context, email string) (dlq.Person, string, bool, error)
+	AddPerson(ctx context.Context, by dlq.Actor, p dlq.Person, hash string) (dlq.Person, error)
+	ChangePerson(ctx context.Context, by dlq.Actor, p dlq.Person) error
+	SetPassword(ctx context.Context, by dlq.Actor, personID, hash string, rehash bool) error
+	SetupLinkState(ctx context.Context, hash string) error
+	SetUp(ctx context.Context, linkHash string, p dlq.Person, passwordHash string) (dlq.Person, error)
+	Tokens(ctx context.Context) ([]dlq.Token, error)
+	AddToken(ctx context.Context, by dlq.Actor, t dlq.Token) error
+	RevokeToken(ctx context.Context, by dlq.Actor, idOrName string) error
+}

@@ -1,0 +1,116 @@
+package handlers
+
+import (
+	"net/http"
+
+	"dlo/dlq"
+	"dlo/web"
+
+	"github.com/labstack/echo/v4"
+)
+
+// door says how a request to a route shows who makes it.
+type door string
+
+// The doors.
+const (
+	open    door = "open"    // nobody needs to be known
+	session door = "session" // a person who is signed in, with a cookie
+	token   door = "token"   // a program, with a bearer token
+)
+
+// route is one line of the tables below: who may call what. A route that is in
+// no table does not exist.
+type route struct {
+	door   door
+	method string
+	path   string
+	may    dlq.Permission // "" only where the door is open
+	handle echo.HandlerFunc
+	more   []echo.MiddlewareFunc
+}
+
+// Register puts every route behind its door.
+func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
+	bearer := web.Bearer(tokens, h.Now)
+	for _, r := range h.routes() {
+		var chain []echo.MiddlewareFunc
+		switch r.door {
+		case session:
+			chain = append(chain, h.Sessions.Middleware, h.Sessions.CSRF)
+		case token:
+			chain = append(chain, bearer)
+		}
+		if r.may != "" {
+			chain = append(chain, web.Require(r.may))
+		}
+		e.Add(r.method, r.path, r.handle, append(chain, r.more...)...)
+	}
+}
+
+func (h *Handlers) routes() []route {
+	return append(h.apiRoutes(), h.pageRoutes()...)
+}
+
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+	put  = http.MethodPut
+)
+
+// apiRoutes are the calls of programs.
+func (h *Handlers) apiRoutes() []route {
+	large := []echo.MiddlewareFunc{web.AllowBody(h.MaxFetch + dlq.MaxEnvelope + 1<<20)}
+	batch := []echo.MiddlewareFunc{web.AllowBody(dlq.MaxBatch)}
+	return []route{
+		{open, get, "/healthz", "", h.healthz, nil},
+		{open, get, "/readyz", "", h.readyz, nil},
+		{open, get, "/api/v1/openapi.yaml", "", h.openAPI, nil},
+
+		{token, post, "/api/v1/dead-letters", dlq.MayPark, h.park, large},
+		{token, put, "/api/v1/payloads/:sha256", dlq.MayPark, h.putPayload, large},
+		{open, get, "/api/v1/payloads/:sha256", "", h.linkedPayload, []echo.MiddlewareFunc{web.HidePath}},
+		{token, get, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookup, nil},
+		{token, post, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookupBatch, nil},
+		{token, post, "/api/v1/outcomes", dlq.MayReport, h.outcomes, batch},
+		{token, post, "/api/v1/deployments", dlq.MayReport, h.deployment, nil},
+
+		{token, get, "/api/v1/dead-letters", dlq.MaySee, h.listEntries, nil},
+		{token, get, "/api/v1/dead-letters/:id", dlq.MaySee, h.showEntry, nil},
+		{token, get, "/api/v1/dead-letters/:id/payload", dlq.MayDownload, h.entryPayload, nil},
+		{token, post, "/api/v1/dead-letters/:id/probe", dlq.MaySee, h.probeEntry, nil},
+		{token, post, "/api/v1/dead-letters/:id/quarantine", dlq.MayDecide, h.act(dlq.OperationQuarantine), nil},
+		{token, post, "/api/v1/dead-letters/:id/release", dlq.MayDecide, h.act(dlq.OperationRelease), nil},
+		{token, post, "/api/v1/dead-letters/:id/extend", dlq.MayDecide, h.act(dlq.OperationExtend), nil},
+		{token, post, "/api/v1/dead-letters/:id/archive", dlq.MayDecide, h.act(dlq.OperationArchive), nil},
+		{token, post, "/api/v1/dead-letters/:id/restore", dlq.MayDecide, h.act(dlq.OperationRestore), nil},
+		{token, post, "/api/v1/dead-letters/:id/assign", dlq.MayNote, h.assignEntry, nil},
+		{token, post, "/api/v1/dead-letters/:id/notes", dlq.MayNote, h.noteEntry, nil},
+
+		{token, get, "/api/v1/cohorts", dlq.MaySee, h.listCohorts, nil},
+		{token, get, "/api/v1/cohorts/:id", dlq.MaySee, h.showCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/assign", dlq.MayNote, h.assignCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/notes", dlq.MayNote, h.noteCohort, nil},
+		{token, post, "/api/v1/fingerprints", dlq.MaySee, h.explainFingerprint, nil},
+		{token, post, "/api/v1/evidence", dlq.MaySee, h.explainEvidence, nil},
+
+		{token, post, "/api/v1/redrives", dlq.MayDecide, h.redrive, nil},
+		{token, post, "/api/v1/operations", dlq.MayDecide, h.startOperation, nil},
+		{token, get, "/api/v1/operations", dlq.MaySee, h.listOperations, nil},
+		{token, get, "/api/v1/operations/:id", dlq.MaySee, h.showOperation, nil},
+		{token, get, "/api/v1/operations/:id/items", dlq.MaySee, h.listItems, nil},
+		{token, post, "/api/v1/operations/:id/pause", dlq.MayPause, h.moveOperation(dlq.OperationPaused), nil},
+		{token, post, "/api/v1/operations/:id/resume", dlq.MayDecide, h.moveOperation(dlq.OperationRunning), nil},
+		{token, post, "/api/v1/operations/:id/cancel", dlq.MayDecide, h.moveOperation(dlq.OperationCancelled), nil},
+		{token, post, "/api/v1/pause", dlq.MayPause, h.pauseAll, nil},
+		{token, post, "/api/v1/resume", dlq.MayPause, h.resumeAll, nil},
+
+		{token, get, "/api/v1/sources", dlq.MaySee, h.listSources, nil},
+		{token, get, "/api/v1/sources/:name", dlq.MaySee, h.showSource, nil},
+		{token, put, "/api/v1/sources/:name", dlq.MaySetPolicy, h.putSource, nil},
+		{token, post, "/api/v1/sources/:name/pause", dlq.MayPause, h.pauseSource(true), nil},
+		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
+		{token, get, "/api/v1/alerts", dlq.MaySee, h.listAlerts, nil},
+		{token, get, "/api/v1/audit", dlq.MayAudit, h.listAudit, nil},
+	}
+}

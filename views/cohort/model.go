@@ -1,0 +1,99 @@
+// Package cohort draws one defect: what it is, whether a fix works, since
+// when, under which code, and the documents that it holds.
+package cohort
+
+import (
+	"dlo/views/components"
+	"dlo/views/layout"
+)
+
+// EntriesID is the id of the region with the documents, ProveID that of the
+// bar, which a running operation asks for again.
+const (
+	EntriesID = "entries"
+	ProveID   = "prove"
+)
+
+// Model is the page.
+type Model struct {
+	Layout    layout.Model
+	Type      components.Text
+	Template  components.Text
+	State     []components.Tag  // "quarantine 3", "low confidence", a disposition
+	Facts     []components.Fact // "409 stuck", source, owner, expiring, oldest
+	Actions   []components.Action
+	More      []components.Action // behind ⋯: merge, split, declare a fix, ticket
+	Notices   []components.Notice // moved, merged, came back after a fix, no redrive target
+	Redrive   *components.RedriveForm
+	Prove     *components.Prove // an operation that runs or stopped; then Redrive is nil
+	ProvePoll string            // the URL that Prove is asked for again at; empty: it does not move
+	Runbook   Runbook
+	Replays   Replays
+	Arrivals  components.DayChart
+	Versions  Versions
+	MadeOf    MadeOf
+	Separates *Separates // nil unless the proof is mixed
+	Filters   []components.Chip
+	Entries   components.EntryTable
+	Activity  components.Activity
+}
+
+// Runbook is what people know about the defect.
+type Runbook struct {
+	Text        components.Markdown // empty: nothing was written
+	Disposition string              // "needs code, waiting until the code changes"; may be empty
+	Ticket      components.Link     // may be empty
+	Edit        components.Link     // empty: the viewer may not
+	None        string              // what to write here, where there is nothing
+}
+
+// Replays is the evidence: what came of each replay and what it proves.
+type Replays struct {
+	Summary string // "4 replays, 3 count for others"
+	Rows    []Replay
+	More    components.Link
+	None    string // what a first replay would tell
+}
+
+// Replay is one of them.
+type Replay struct {
+	Document components.Text
+	Href     string
+	Bytes    components.Tag // DocSame or DocChanged: "unchanged · digest"
+	Code     components.Tag // CodeSame or CodeChanged: "parser changed"
+	Verdict  string         // "New code fixed it"
+	Counts   string         // "counts for 393"
+	Tone     components.Tone
+	When     components.Time
+}
+
+// Versions is failed under × month. Each row has as many cells as Months.
+type Versions struct {
+	Months []string // "earlier", "Sep", "Oct", "Nov"
+	Rows   []VersionRow
+	Note   string // may be empty
+}
+
+// VersionRow is one set of versions.
+type VersionRow struct {
+	Version components.Text
+	Now     bool              // it runs now
+	Cells   []components.Link // a number each, leading to its documents; "0" without
+	Stuck   components.Link
+}
+
+// MadeOf is what the fingerprint is computed from.
+type MadeOf struct {
+	Summary      string // "Exception type and the three frames nearest the raise point"
+	Fingerprints []components.KV
+	Parts        []components.KV
+	Canonical    components.Text // the text that is hashed, line by line
+	Rules        []components.Event
+}
+
+// Separates says what best tells passed from failed replays apart.
+type Separates struct {
+	Sentence string
+	Groups   []components.KV
+	Split    *components.Action
+}

@@ -1,0 +1,143 @@
+package components
+
+// InputKind says how an input is drawn.
+type InputKind int
+
+// The kinds of input.
+const (
+	InputText     InputKind = iota
+	InputEmail              // with the browser's address checks off: the server judges
+	InputPassword           // never filled with a value
+	InputNumber
+	InputDate
+	InputArea   // several lines
+	InputSelect // one of Options
+	InputRadio  // one of Options, all in sight
+	InputCheck  // one box; Value is what it sends
+)
+
+// Option is one choice of a select or a set of radio buttons.
+type Option struct {
+	Value    string
+	Label    string
+	Hint     string // under the label of a radio button; may be empty
+	On       bool
+	Disabled bool // cannot be chosen in this state; Hint says why
+}
+
+// Input is one labelled field. Its id on the page is the form's id and its
+// name, so a form's id must be unique and a name may recur.
+type Input struct {
+	Name         string
+	Label        string
+	Kind         InputKind
+	Value        string
+	Hint         string // under the field; may be empty
+	Error        string // what is wrong with what was sent, and what was expected; may be empty
+	Options      []Option
+	Suggestions  []string // buttons that fill the field ("fix deployed"); need a script, the field does not
+	Placeholder  string
+	Autocomplete string // the HTML token: "username", "current-password", "off"
+	Unit         string // after the field: "days"
+	Min, Max     string // of numbers and dates
+	Required     bool
+	Autofocus    bool
+	On           bool // of InputCheck
+	HideLabel    bool // the label is for screen readers alone
+}
+
+// Form posts its inputs. Small forms are drawn by themselves; the page that
+// confirms an action has its own drawing.
+type Form struct {
+	ID     string // unique on the page
+	CSRF   string
+	Action string // where it posts
+	Fields []Field
+	Inputs []Input
+	Submit string // the button's word
+	Tone   Tone   // of the button
+	Key    string // the key that presses it
+	Error  string // about the whole form; may be empty
+}
+
+// Check is one box of a list's selection.
+type Check struct {
+	Name  string // of the field: "id"
+	Value string
+	Label string // "Select wiki / 1147801144"
+	On    bool
+}
+
+// Bulk is the bar under a list that acts on what is selected. It submits the
+// list's form by GET to the page that confirms: the boxes as "id", or, if
+// "all" is set, Query with Expect, the number that the person saw.
+type Bulk struct {
+	FormID   string // the id of the form that the boxes belong to
+	Noun     string // what is selected: "documents"
+	Shown    string // "50": how many rows are on this page
+	Total    string // "2,842": how many match
+	Expect   string // the same as plain digits, sent as "expect"
+	Query    string // sent as "q"
+	AllLabel string // "all 2,842 that match"; empty: no such choice (everything is on this page)
+	Actions  []Action
+	Why      string // why there are no actions: "Analysts cannot redrive. Ask a reviewer."
+}
+
+// RedriveForm asks for a redrive of one cohort's like entries: how many, which
+// bytes, why. It posts at once: filter and count stand on it.
+type RedriveForm struct {
+	Form
+	Question string // "Does parser 20251230 fix it?"
+	Covered  string // "393 like these"
+	Others   Link   // "16 under 20240706, not tested"; may be empty
+	Because  string // what is known so far, a sentence; may be empty
+	Steps    []Step // the plan: 1 · 5 · 25 · 100 · rest
+	Band     Band   // the forecast; zero: none
+	Forecast string // "3 of 3 got past this error. Expect 173 to 393 of 393 to."
+	None     string // why it cannot be redriven; then there is no form
+	NoneLink Link
+}
+
+// StepState is where one step of a redrive stands.
+type StepState int
+
+// The states of a step.
+const (
+	StepPlanned StepState = iota
+	StepRunning
+	StepPassed
+	StepFailed // the operation stopped here
+	StepMixed  // settled, some failed for themselves
+)
+
+// Step is one dot of the bar: "5", "2 passed, 3 in flight".
+type Step struct {
+	Label string // the number of documents, or "rest"
+	State StepState
+	Note  string // may be empty
+	Href  string // the items of this step; may be empty
+}
+
+// Band is the forecast as two shares in percent, 0 to 100.
+type Band struct {
+	Low, High int
+	Label     string // said to screen readers; empty: no band
+}
+
+// Prove is the bar of a running or stopped redrive: plan, proof, progress and
+// brake in one.
+type Prove struct {
+	ID       string // unique on the page
+	CSRF     string
+	Question string // "Does parser 20251230 fix it?"
+	Covered  string // "393 like these"
+	Others   Link   // may be empty
+	Steps    []Step
+	Band     Band
+	Headline string // "3 of 3 got past this error."
+	Detail   string // "Expect 173 to 393 of 393 to."
+	Terms    string // "At most 8 in flight · stops at the first same failure"; may be empty
+	Tone     Tone   // Bad when it stopped, Good when done
+	Actions  []Action
+	Large    bool // on the operation's own page
+}

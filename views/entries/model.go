@@ -1,0 +1,34 @@
+// Package entries draws the flat, searchable list of documents.
+package entries
+
+import (
+	"dlo/views/components"
+	"dlo/views/layout"
+)
+
+// RegionID is the id of the part that filters and pages replace: heading,
+// terms and table together. The table inside has its own id, components.EntryTable.ID.
+const RegionID = "documents"
+
+// Model is the page.
+type Model struct {
+	Layout  layout.Model
+	Heading string // "2,842 documents"
+	Query   string // the whole query, as it stands in the address bar
+	Problem *Problem
+	Terms   []components.Chip  // the terms of the query; each removes itself
+	Quick   []components.Chip  // "Stuck", "Quarantine", "Expiring": whole queries
+	Filters []components.Input // the form's fields: source, status, class, type, version, age
+	Exports []components.Link  // CSV, NDJSON
+	Help    []components.KV    // the query language, term by term
+	Table   components.EntryTable
+}
+
+// Problem is a term that cannot be read, with where it stands in the query.
+type Problem struct {
+	Before   string // the query up to the term
+	Term     string
+	After    string
+	Sentence string // "age: wants a number and a unit, such as >30d."
+	Try      []components.Link
+}

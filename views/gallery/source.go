@@ -1,0 +1,39 @@
+package gallery
+
+import (
+	"dlo/views/components"
+	"dlo/views/source"
+	"dlo/views/sources"
+)
+
+func sourceItems() []Item {
+	ok := components.Tag{Text: "redrives", Tone: components.Good}
+	list := sources.Model{Layout: frame("Sources", "Sources"), Lead: "5 sources. A source appears by itself with its first document.", Rows: []sources.Row{
+		{Name: components.Link{Text: "wiki", Href: "/sources/wiki"}, Owner: "search-platform", Stuck: components.Link{Text: "640", Href: "/entries?q=source:wiki"}, Oldest: "94 d", Expires: components.Tag{Text: "31 expire", Tone: components.Deadline}, Target: ok, Probe: components.Tag{Text: "asks for ETag", Tone: components.Plain}, Reports: components.Tag{Text: "reported", Tone: components.Plain}, RunsNow: txt("pdfminer.six@20251230"), Ladder: sources.Ladder{Done: 6, Of: 7, Next: "next: census"}},
+		{Name: components.Link{Text: "intranet", Href: "/sources/intranet"}, Owner: "nobody", Stuck: components.Link{Text: "1,406", Href: "/entries?q=source:intranet"}, Oldest: "1 d", Target: components.Tag{Text: "no redrive target", Tone: components.Deadline}, Probe: components.Tag{Text: "not set up", Tone: components.Quiet}, Reports: components.Tag{Text: "never reported", Tone: components.Deadline}, RunsNow: txt("not reported"), Circuit: components.Tag{Text: "circuit open", Tone: components.Bad}, Paused: components.Tag{Text: "paused", Tone: components.Held}, Rejects: components.Link{Text: "4 refused", Href: "/sources/intranet#rejected"}, Ladder: sources.Ladder{Done: 1, Of: 7, Next: "next: bytes"}},
+	}}
+	one := source.Model{
+		Layout: frame("intranet", "Sources", components.Link{Text: "Sources", Href: "/sources"}, components.Link{Text: "intranet"}), Name: "intranet",
+		State:   []components.Tag{{Text: "paused", Tone: components.Held}},
+		Facts:   []components.Fact{{Text: "1,406 stuck", Href: "/entries?q=source:intranet"}, {Text: "owner nobody"}, {Text: "first document", Time: at("2026-11-28T08:00:00Z", "28 Nov 2026 08:00 UTC", "28 Nov 08:00")}},
+		Actions: []components.Action{{Label: "Resume redrives", Href: "/sources/intranet/resume"}, {Label: "Close the circuit", Href: "/circuits/intranet/close"}},
+		Notices: []components.Notice{{Tone: components.Deadline, Title: "Redrives go unsigned.", Text: "Set a secret so that the pipeline can tell them from anybody's."}},
+		Never:   &source.Never{CSRF: csrf, Sentence: "12 redrives were sent, no outcome came. How shall we find out?", Choices: []components.Action{{Label: "It will report", Href: "/sources/intranet/outcomes", Current: true, Fields: []components.Field{{Name: "mode", Value: "reported"}}}, {Label: "Its answer is the outcome", Href: "/sources/intranet/outcomes"}, {Label: "Ask the index", Href: "/sources/intranet/outcomes"}, {Label: "Silence counts as done", Href: "/sources/intranet/outcomes"}}},
+		Ladder: []source.Rung{
+			{Name: "Park", Done: true, Says: "1,406 documents, last 4 min ago"},
+			{Name: "Bytes", Says: "send the document too, and it can be replayed after the source has lost it", Snippet: &components.Code{ID: "snippet-bytes", Label: "How to send the bytes", Text: "-F payload=@\"$FILE\""}},
+			{Name: "Versions", Done: true, Says: "embedder, chunker"}, {Name: "Redrive", Says: "say where redrives go"}, {Name: "Outcomes", Says: "report what came of each"}, {Name: "Deployments", Says: "say what runs now, and fixes show by themselves"}, {Name: "Census", Says: "send how many documents there are, and absence becomes a share"},
+		},
+		Policy: []source.Group{
+			{Name: "Redrive", Rows: []components.KV{{Key: "Target", Value: txt("none"), Tag: components.Tag{Text: "nothing can be sent", Tone: components.Deadline}}, {Key: "Rate", Value: txt("50 a second, 8 in flight")}, {Key: "Secret", Value: txt("not set")}}},
+			{Name: "Retention", Rows: []components.KV{{Key: "Queue", Value: txt("90 d, at most 365 d")}, {Key: "Copies", Value: txt("90 d")}, {Key: "Records", Value: txt("for ever")}}},
+			{Name: "Limits", Rows: []components.KV{{Key: "Depth", Value: txt("6,000")}, {Key: "Poison after", Value: txt("3 same failures")}}},
+		},
+		RunsNow:  []source.Running{{Component: "chunker", Versions: txt("3"), Since: at("2026-11-29T08:40:00Z", "29 Nov 2026 08:40 UTC", "29 Nov 08:40")}},
+		Deploy:   &components.Form{ID: "deploy", CSRF: csrf, Action: "/sources/intranet/deployments", Submit: "Register", Inputs: []components.Input{{Name: "component", Label: "Component", Required: true}, {Name: "version", Label: "Version", Required: true}}},
+		Rejected: source.Rejected{Summary: "4 in 30 days", Rows: []source.Envelope{{When: at("2026-11-29T08:41:00Z", "29 Nov 2026 08:41 UTC", "29 Nov 08:41"), Faults: []source.Fault{{Pointer: txt("/content_hash"), Detail: txt("64 lower-case hex digits expected, got 36 characters")}}, Text: txt(`{"source":"intranet","content_hash":"…"}`), Cut: "The whole envelope, 214 bytes."}}, None: "None was refused."},
+		NoBook:   "Nothing is written. Say whom to ask and what helped.", EditBook: components.Link{Text: "Write", Href: "/sources/intranet/runbook"},
+		Edit: "changed with dlo source apply", Export: components.Link{Text: "as YAML", Href: "/sources/intranet.yaml"},
+	}
+	return []Item{page("sources", sources.Page(list)), page("source", source.Page(one)), page("sources-none", sources.Page(sources.Model{Layout: frame("Sources", "Sources"), Empty: &components.Empty{Title: "No source yet", Text: "The first document creates its source with the defaults."}}))}
+}

@@ -1,0 +1,17 @@
+// Package setup draws the page on which the first administrator is made.
+package setup
+
+import "dlo/views/layout"
+
+// Model is the set-up page. It posts email, password, code and csrf to /setup.
+type Model struct {
+	Bare          layout.BareModel
+	CSRF          string
+	Email         string // as it was typed
+	EmailError    string
+	PasswordError string
+	CodeError     string
+	AskCode       bool   // the one-time code that the server printed is asked for
+	PasswordHint  string // "At least 12 characters."
+	Error         string // about the whole form
+}
