@@ -35,7 +35,7 @@ func (s *Store) lines(ctx context.Context, query string, args ...any) ([]string,
 }
 
 func (s *Store) checkPages(ctx context.Context) ([]string, error) {
-	found, err := s.lines(ctx, `select integrity_check from pragma_integrity_check(20) where integrity_check <> 'ok'`)
+	found, err := s.lines(ctx, `select integrity_check from pragma_integrity_check where integrity_check <> 'ok'`)
 	if err != nil {
 		return nil, err
 	}

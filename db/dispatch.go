@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -86,7 +87,7 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 			return err
 		}
 		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1
-			where id = $8 and state = 'claimed' and lease_epoch = $9`,
+			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and o.state in ('running', 'done'))`,
 			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch)
 		if err != nil {
 			return fmt.Errorf("begin delivery: %w", err)
@@ -231,4 +232,50 @@ func (s *Store) TargetGone(ctx context.Context, r dlq.Redrive, status int, sente
 		}
 		return tx.raiseAlert(dlq.Alert{Rule: dlq.AlertTargetGone, Subject: "source:" + r.Source, SourceID: src.ID, OperationID: r.OperationID, Why: "the redrive target of " + r.Source + " answered that it is gone"})
 	})
+}
+
+// Candidates says of each entry, in the order of the names, what decides
+// whether a redrive takes it. One that is not found, or that the actor may not
+// see, has no Status. An empty mode is that of each entry's source.
+func (s *Store) Candidates(ctx context.Context, by dlq.Actor, dlqIDs []string, mode dlq.Mode) ([]dlq.Candidate, error) {
+	sources, err := s.Sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	policies := map[int64]dlq.SourcePolicy{}
+	for _, src := range sources {
+		policies[src.ID] = src.Policy
+	}
+	args := make([]any, len(dlqIDs))
+	for i, id := range dlqIDs {
+		args[i] = id
+	}
+	found := map[string]dlq.Candidate{}
+	err = each(ctx, s.reader(), `select e.dlq_id, e.source_id, e.status, e.content_hash is not null, e.same_failures, e.granted, e.payload_state,
+		exists (select 1 from commit_register g where g.source_id = e.source_id and g.content_hash = e.content_hash),
+		exists (select 1 from redrive r where r.source_id = e.source_id and r.content_hash = e.content_hash and r.state in ('pending', 'claimed', 'delivered'))
+			or exists (select 1 from item i join operation o on o.id = i.operation_id where i.entry_id = e.id and i.state = 'waiting' and o.kind = 'redrive' and o.state not in ('done', 'cancelled'))
+		from entry e where e.dlq_id in (`+placeholders(len(args))+`)`, args, func(rows *sql.Rows) error {
+		var id string
+		var sourceID int64
+		var c dlq.Candidate
+		if err := rows.Scan(&id, &sourceID, &c.Status, &c.HasKey, &c.SameFailures, &c.Grant, &c.Copy, &c.Registered, &c.InFlight); err != nil {
+			return err
+		}
+		p := policies[sourceID]
+		if !by.SeesSource(p.Name) {
+			return nil
+		}
+		c.HasTarget, c.Threshold, c.Mode = p.Redrive.URL != "", p.PoisonThreshold, cmp.Or(mode, p.Redrive.Mode)
+		found[id] = c
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read candidates: %w", err)
+	}
+	out := make([]dlq.Candidate, len(dlqIDs))
+	for i, id := range dlqIDs {
+		out[i] = found[id]
+	}
+	return out, nil
 }

@@ -110,7 +110,7 @@ func migrate(ctx context.Context, db *sql.DB, no bool) error {
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(database.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true), goose.WithSlog(nil))
+	provider, err := goose.NewProvider(database.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -142,7 +143,7 @@ func (t *Tx) askRedrive(o dlq.Operation, e entryRow) (dlq.Eligibility, error) {
 		return dlq.Eligibility{}, err
 	}
 	c := dlq.Candidate{Status: e.status, HasKey: e.contentHash != "", HasTarget: src.Policy.Redrive.URL != "", SameFailures: e.sameFailures, Grant: e.granted,
-		Threshold: src.Policy.PoisonThreshold, Mode: o.Mode, Copy: e.copy}
+		Threshold: src.Policy.PoisonThreshold, Mode: cmp.Or(o.Mode, src.Policy.Redrive.Mode), Copy: e.copy}
 	if c.Status == dlq.StatusParked {
 		if c.InFlight, err = t.reserved(o.ID, e); err != nil {
 			return dlq.Eligibility{}, err
@@ -262,7 +263,7 @@ func (s *Store) MoveOperation(ctx context.Context, by dlq.Actor, id string, to d
 }
 
 func (t *Tx) cancelUnsent(operationID string) error {
-	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and r.state = 'pending' and r.sent_at is null order by r.id`, operationID)
+	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and (r.state = 'pending' or (r.state = 'claimed' and r.lease_until <= $2)) order by r.id`, operationID, ms(t.now))
 	if err != nil {
 		return err
 	}
@@ -402,9 +403,9 @@ func (t *Tx) insertRedrive(o dlq.Operation, src dlq.Source, e entryRow) (string,
 	} else if registered {
 		state = dlq.RedriveSettled
 	}
-	_, err := t.exec(`insert into redrive (id, operation_id, entry_id, source_id, content_hash, mode, accept_unknown, state, failed_attempt, failed_cohort, payload_sha256, payload_uri, source_version,
+	_, err := t.exec(`insert into redrive (id, operation_id, entry_id, source_id, content_hash, mode, accept_unknown, state, failed_attempt, failed_cohort, failed_sha256, payload_uri, source_version,
 		failed_under, created_at, next_at, give_up_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16)`,
-		id, o.ID, e.id, e.sourceID, e.contentHash, o.Mode, o.AcceptUnknown, state, e.evidenceID, e.cohort, nil, uri, version, under, ms(t.now), ms(giveUp))
+		id, o.ID, e.id, e.sourceID, e.contentHash, cmp.Or(o.Mode, src.Policy.Redrive.Mode), o.AcceptUnknown, state, e.evidenceID, e.cohort, textOrNull(e.payloadSHA256), uri, version, under, ms(t.now), ms(giveUp))
 	if err != nil {
 		return "", fmt.Errorf("add redrive: %w", err)
 	}
@@ -474,7 +475,32 @@ func (s *Store) Items(ctx context.Context, operationID string, state dlq.ItemSta
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
 	}
-	return out, nil
+	return out, s.judgeItems(ctx, out)
+}
+
+// judgeItems fills in what the outcome of each item's redrive says.
+func (s *Store) judgeItems(ctx context.Context, items []dlq.Item) error {
+	var ids []any
+	for _, i := range items {
+		if i.Outcome != "" {
+			ids = append(ids, i.RedriveID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := redrivesWhere(ctx, s.reader(), `where r.id in (`+placeholders(len(ids))+`)`, ids...)
+	if err != nil {
+		return err
+	}
+	verdicts := map[string]dlq.VerdictName{}
+	for _, r := range list {
+		verdicts[r.ID] = r.Verdict().Name
+	}
+	for n := range items {
+		items[n].Verdict = verdicts[items[n].RedriveID]
+	}
+	return nil
 }
 
 // LeftOutCounts counts the items that an operation left out, by why.
@@ -511,4 +537,11 @@ func (s *Store) OutcomeCounts(ctx context.Context, operationID string) (map[dlq.
 		return nil, fmt.Errorf("count outcomes: %w", err)
 	}
 	return out, nil
+}
+
+// CancelledOperations lists the cancelled operations of which something still
+// waits or was not sent, oldest first.
+func (s *Store) CancelledOperations(ctx context.Context, limit int) ([]dlq.Operation, error) {
+	return operationsWhere(ctx, s.reader(), `where state = 'cancelled' and (waiting > 0 or exists (select 1 from redrive r where r.operation_id = operation.id and r.state in ('pending', 'claimed')))
+		order by id limit $1`, limit)
 }

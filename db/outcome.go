@@ -209,7 +209,7 @@ func (t *Tx) outcomeAftermath(o reportedOutcome, r *dlq.Redrive, src dlq.Source,
 	case r != nil && effect.SettleFlight:
 		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID}
 		if o.Result == dlq.OutcomeFailed {
-			s.cohort = f.cohort
+			s.cohort, s.class, s.unnamed = f.cohort, f.env.ErrorClass, !f.named
 		}
 		if err := t.settleRedrive(r, s); err != nil {
 			return err

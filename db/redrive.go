@@ -10,11 +10,11 @@ import (
 	"dlo/dlq"
 )
 
-const redriveColumns = `r.id, r.operation_id, r.entry_id, e.dlq_id, s.name, e.doc_id, r.content_hash, r.mode, r.accept_unknown, r.sent, r.state, r.failed_attempt, r.failed_cohort,
+const redriveColumns = `r.id, r.operation_id, r.entry_id, e.dlq_id, s.name, e.doc_id, r.content_hash, r.mode, r.accept_unknown, r.sent, r.state, r.failed_attempt, r.failed_cohort, coalesce(r.failed_sha256, ''),
 	coalesce(r.payload_sha256, ''), coalesce(r.payload_uri, ''), coalesce(r.source_version, ''), coalesce(r.probe, ''), coalesce(r.bytes, ''), r.failed_under, coalesce(r.running, ''),
 	r.created_at, r.sent_at, r.accepted_at, r.due_at, r.deliveries, r.next_at, r.give_up_at, r.last_status, r.last_error, r.last_body,
 	r.lease_owner, r.lease_epoch, r.lease_until, r.outcome, r.outcome_at, r.outcome_seq, coalesce(r.outcome_version, ''), coalesce(r.outcome_sha256, ''),
-	coalesce(r.outcome_versions, ''), coalesce(r.outcome_attempt, 0), coalesce(r.outcome_cohort, ''), r.presumed, r.late, r.settled_at`
+	coalesce(r.outcome_versions, ''), coalesce(r.outcome_attempt, 0), coalesce(r.outcome_cohort, ''), r.outcome_class, r.outcome_unnamed, r.presumed, r.late, r.settled_at`
 
 const redriveFrom = ` from redrive r join entry e on e.id = r.entry_id join source s on s.id = r.source_id `
 
@@ -23,11 +23,11 @@ func scanRedrive(rows *sql.Rows) (dlq.Redrive, error) {
 	var probe, bytes, under, running, versions, late string
 	var created, next, leaseUntil int64
 	var sent, accepted, due, giveUp, outcomeAt, settled sql.NullInt64
-	err := rows.Scan(&r.ID, &r.OperationID, &r.EntryID, &r.DLQID, &r.Source, &r.DocID, &r.ContentHash, &r.Mode, &r.AcceptUnknown, &r.Sent, &r.State, &r.FailedAttempt, &r.FailedCohort,
+	err := rows.Scan(&r.ID, &r.OperationID, &r.EntryID, &r.DLQID, &r.Source, &r.DocID, &r.ContentHash, &r.Mode, &r.AcceptUnknown, &r.Sent, &r.State, &r.FailedAttempt, &r.FailedCohort, &r.FailedSHA256,
 		&r.PayloadSHA256, &r.PayloadURI, &r.SourceVersion, &probe, &bytes, &under, &running,
 		&created, &sent, &accepted, &due, &r.Deliveries, &next, &giveUp, &r.LastStatus, &r.LastError, &r.LastBody,
 		&r.LeaseOwner, &r.LeaseEpoch, &leaseUntil, &r.Outcome, &outcomeAt, &r.OutcomeSeq, &r.OutcomeVersion, &r.OutcomeSHA256,
-		&versions, &r.OutcomeAttempt, &r.OutcomeCohort, &r.Presumed, &late, &settled)
+		&versions, &r.OutcomeAttempt, &r.OutcomeCohort, &r.OutcomeClass, &r.OutcomeUnnamed, &r.Presumed, &late, &settled)
 	if err != nil {
 		return r, err
 	}
@@ -114,13 +114,15 @@ type settlement struct {
 	versions dlq.Versions
 	attempt  int64
 	cohort   string // in which it failed
+	class    string
+	unnamed  bool // it failed without error fields
 	presumed bool
 }
 
 func (t *Tx) settleRedrive(r *dlq.Redrive, s settlement) error {
 	n, err := t.exec(`update redrive set state = 'settled', outcome = $1, outcome_at = $2, outcome_seq = $3, outcome_version = $4, outcome_sha256 = $5, outcome_versions = $6,
-		outcome_attempt = $7, outcome_cohort = $8, presumed = $9, settled_at = $10, lease_until = 0 where id = $11 and state in ('pending', 'claimed', 'delivered')`,
-		s.outcome, ms(s.at), s.seq, textOrNull(s.version), textOrNull(s.sha256), s.versions.Canonical(), s.attempt, textOrNull(s.cohort), s.presumed, ms(t.now), r.ID)
+		outcome_attempt = $7, outcome_cohort = $8, presumed = $9, settled_at = $10, outcome_class = $11, outcome_unnamed = $12, lease_until = 0 where id = $13 and state in ('pending', 'claimed', 'delivered')`,
+		s.outcome, ms(s.at), s.seq, textOrNull(s.version), textOrNull(s.sha256), s.versions.Canonical(), s.attempt, textOrNull(s.cohort), s.presumed, ms(t.now), s.class, s.unnamed, r.ID)
 	if err != nil {
 		return fmt.Errorf("settle redrive: %w", err)
 	}
@@ -140,7 +142,7 @@ func (t *Tx) settleByArrival(flight *dlq.Redrive, e entryRow, attemptID int64, c
 		return nil
 	}
 	s := settlement{outcome: dlq.OutcomeFailed, at: *a.Envelope.LastSeenAt, seq: a.Envelope.IngestSeq, version: a.Envelope.SourceVersion,
-		sha256: a.Envelope.PayloadSHA256, versions: a.Envelope.ComponentVersions(), attempt: attemptID, cohort: cohort, presumed: effect.Failure == dlq.ReplayPresumed}
+		sha256: a.Envelope.PayloadSHA256, versions: a.Envelope.ComponentVersions(), attempt: attemptID, cohort: cohort, class: a.Envelope.ErrorClass, presumed: effect.Failure == dlq.ReplayPresumed}
 	if effect.Failure == dlq.ReplayUnrelated {
 		s.outcome = dlq.OutcomeUnattributed
 	}

@@ -148,6 +148,7 @@ type Item struct {
 	Why         LeftOut
 	RedriveID   string
 	Outcome     OutcomeResult
+	Verdict     VerdictName
 }
 
 // Candidate is what the rules need to know of an entry to decide whether a

@@ -27,7 +27,6 @@ func TestOutcomeNamesEveryFault(t *testing.T) {
 		{"tomorrow and an hour", `{"redrive_id":"R","result":"committed","at":"2026-03-02T13:00:00Z"}`, []string{"/at"}},
 		{"no time", `{"redrive_id":"R","result":"committed","at":"yesterday"}`, []string{"/at"}},
 		{"a failure that was committed", `{"redrive_id":"R","result":"committed","error_type":"ValueError","exception_context":"x"}`, []string{"/error_type", "/stack_trace"}},
-		{"one component twice", `{"redrive_id":"R","result":"committed","parser_version":"1","versions":{"parser":"2"}}`, []string{"/versions/parser"}},
 		{"an alias that disagrees", `{"redrive_id":"R","result":"committed","etag":"a","source_version":"b"}`, []string{"/etag"}},
 		{"an unknown reason", `{"redrive_id":"R","result":"failed","error_type":"E","reason":"bad luck"}`, []string{"/reason"}},
 		{"a low confidence without one", `{"redrive_id":"R","result":"failed","reason":"low_confidence"}`, []string{"/confidence"}},
@@ -89,6 +88,13 @@ func TestOutcomeReadsComponentsFromFieldsAndFromTheMap(t *testing.T) {
 	}
 	if got := o.Versions.Canonical(); got != `{"ocr":"5","parser":"2.4.2"}` {
 		t.Errorf("versions are %s", got)
+	}
+}
+
+func TestOutcomeThatNamesAComponentTwiceMustAgreeWithItself(t *testing.T) {
+	_, err := ParseOutcome([]byte(`{"redrive_id":"R","result":"committed","parser_version":"1","versions":{"parser":"2"}}`), parseNow)
+	if KindOf(err) != KindInvalid {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -62,6 +62,7 @@ const (
 	MayManageAccess    Permission = "manage_access"     // users, roles, tokens
 	MayAudit           Permission = "audit"             // read and verify the audit trail
 	MayPark            Permission = "park"              // park, look up
+	MayExplain         Permission = "explain"           // fingerprints and evidence, storing nothing
 	MayReport          Permission = "report"            // outcomes, deployments, census
 	MayNothingButLogin Permission = "nothing_but_login" // what every signed-in person may: their own session
 )
@@ -97,6 +98,7 @@ var scopeMay = map[Permission][]Scope{
 	MayErase:     {ScopeAdmin},
 	MayAudit:     {ScopeAdmin},
 	MayPark:      {ScopeIngest},
+	MayExplain:   {ScopeIngest, ScopeRead},
 	MayReport:    {ScopeOutcome},
 }
 

@@ -45,6 +45,7 @@ type Redrive struct {
 	// The bytes at the send.
 	FailedAttempt int64     // the attempt whose failure is replayed
 	FailedCohort  string    // the cohort that it was in when it was asked for
+	FailedSHA256  string    // the digest of the bytes that failed, where it is known
 	PayloadSHA256 string    // what was sent, verified on read; empty where the source is read
 	PayloadURI    string    //
 	SourceVersion string    // as of the failing attempt
@@ -80,6 +81,8 @@ type Redrive struct {
 	OutcomeVersions Versions
 	OutcomeAttempt  int64  // the failure's attempt
 	OutcomeCohort   string // in which it failed
+	OutcomeClass    FailureClass
+	OutcomeUnnamed  bool // it failed without error fields
 	Presumed        bool
 	Late            OutcomeResult // one that came after it was settled otherwise
 	SettledAt       time.Time

@@ -91,8 +91,8 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/cohorts/:id", dlq.MaySee, h.showCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/assign", dlq.MayNote, h.assignCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/notes", dlq.MayNote, h.noteCohort, nil},
-		{token, post, "/api/v1/fingerprints", dlq.MaySee, h.explainFingerprint, nil},
-		{token, post, "/api/v1/evidence", dlq.MaySee, h.explainEvidence, nil},
+		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
+		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
 
 		{token, post, "/api/v1/redrives", dlq.MayDecide, h.redrive, nil},
 		{token, post, "/api/v1/operations", dlq.MayDecide, h.startOperation, nil},

@@ -7,8 +7,9 @@
 
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const visible = (element) => element.getClientRects().length > 0;
-  const dialog = document.getElementById("dialog");
-  const keysDialog = document.getElementById("keys");
+  // Asked for each time: going back in the history draws the whole body anew.
+  const theDialog = () => document.getElementById("dialog");
+  const keysDialog = () => document.getElementById("keys");
 
   // --- Words at the edge of the screen
 
@@ -78,6 +79,12 @@
     const form = all("form").find((f) => f.getAttribute("action") === focused);
     const button = form && form.querySelector("button");
     if (button) button.focus({ preventScroll: true });
+  });
+  // The search box stands outside the list that a filter replaces.
+  document.addEventListener("htmx:afterSwap", () => {
+    const list = document.querySelector("[data-query]");
+    const search = document.getElementById("search");
+    if (list && search && search !== document.activeElement) search.value = list.dataset.query;
   });
   document.addEventListener("htmx:load", (event) => prepare(event.detail.elt));
 
@@ -175,6 +182,7 @@
     const page = answer.ok && !answer.redirected
       ? new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("confirm")
       : null;
+    const dialog = theDialog();
     if (!page || !dialog) {
       location.assign(url); // the page itself says what is wrong
       return;
@@ -182,21 +190,21 @@
     dialog.querySelector("[data-dialog-body]").replaceChildren(document.adoptNode(page));
     prepare(dialog);
     dialog.showModal();
-    const first = dialog.querySelector("[autofocus], textarea, input:not([type=hidden])");
+    const first = dialog.querySelector("[autofocus]") || dialog.querySelector("textarea, select, input:not([type=hidden])");
     if (first) first.focus();
   };
 
+  // The address that the browser would ask for if the button submitted its
+  // form by GET: the query of formaction falls away, the button's own field
+  // goes along. With all that match chosen, the single boxes say nothing.
   const bulkURL = (button) => {
     const form = button.form;
-    const query = new URLSearchParams();
     const everything = form.querySelector("[data-pick-matching]:checked");
-    for (const [name, value] of new FormData(form)) {
-      if (everything && name === "id") continue;
-      query.append(name, value);
+    const query = new URLSearchParams();
+    for (const [name, value] of new FormData(form, button)) {
+      if (!everything || name !== "id") query.append(name, value);
     }
-    const url = new URL(button.formAction, location.href);
-    for (const [name, value] of query) url.searchParams.append(name, value);
-    return url.pathname + url.search;
+    return new URL(button.formAction, location.href).pathname + "?" + query;
   };
 
   document.addEventListener("click", (event) => {
@@ -220,6 +228,13 @@
   });
 
   // --- Small things that are pressed
+
+  // A click on the dark round a dialog hits the dialog itself, as one on its
+  // padding does: only the place tells them apart.
+  const outside = (dialog, event) => {
+    const box = dialog.getBoundingClientRect();
+    return event.clientX < box.left || event.clientX > box.right || event.clientY < box.top || event.clientY > box.bottom;
+  };
 
   const themes = { "": "dark", dark: "light", light: "" };
   const setTheme = () => {
@@ -245,9 +260,10 @@
     const copied = target.closest("[data-copy], [data-copy-from]");
     if (copied) copy(copied);
     if (target.closest("[data-theme-toggle]")) setTheme();
-    if (target.closest("[data-keys]")) keysDialog.showModal();
+    if (target.closest("[data-keys]")) keysDialog().showModal();
     if (target.closest("[data-print]")) print();
     if (target.closest("[data-toast-close]")) target.closest(".notice").remove();
+    if (target.matches("dialog[open]") && outside(target, event)) target.close();
     const close = target.closest("[data-dialog-close]");
     if (close && close.closest("dialog")) {
       event.preventDefault();
@@ -333,7 +349,7 @@
     else if (key === "k") move(-1);
     else if (key === "x") pick();
     else if (key === "g") going = Date.now();
-    else if (key === "?") keysDialog && keysDialog.showModal();
+    else if (key === "?") keysDialog() && keysDialog().showModal();
     else if (key === "/") {
       const search = document.getElementById("search");
       if (search) search.select();
@@ -350,9 +366,6 @@
     if (root.matches && root.matches(".region")) count(root);
   }
 
-  if (dialog) dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close(); // the dark around it
-  });
   prepare(document);
   nameTheme();
 })();

@@ -28,7 +28,7 @@ func TestVendoredHTMXIsThePublishedFile(t *testing.T) {
 }
 
 func TestURLChangesWithTheContent(t *testing.T) {
-	for _, name := range []string{"app.css", "app.js", "theme.js", "icon.svg", HTMX} {
+	for _, name := range []string{"app.css", "screens.css", "app.js", "theme.js", "icon.svg", HTMX} {
 		content, err := FS.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -58,9 +58,10 @@ func TestEveryEmbeddedFileHasAURL(t *testing.T) {
 // needs them would fail in the browser only.
 func TestOwnFilesNeedNothingThatThePolicyForbids(t *testing.T) {
 	for name, forbidden := range map[string][]string{
-		"app.js":   {"eval(", "new Function", "innerHTML", ".style.", "style=", "document.write", "http://", "https://"},
-		"theme.js": {"eval(", "innerHTML", ".style."},
-		"app.css":  {"http:", "https:", "data:", "@import", "url("},
+		"app.js":      {"eval(", "new Function", "innerHTML", ".style.", "style=", "document.write", "http://", "https://"},
+		"theme.js":    {"eval(", "innerHTML", ".style."},
+		"app.css":     {"http:", "https:", "data:", "@import", "url("},
+		"screens.css": {"http:", "https:", "data:", "@import", "url("},
 	} {
 		b, err := FS.ReadFile(name)
 		if err != nil {

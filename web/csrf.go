@@ -62,11 +62,11 @@ func (s *Sessions) CSRF(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // CSRFToken gives the token for the forms of this answer. It looks different
-// each time, under a random mask, so that compression
-// reveals nothing of it. For a signed-in person it is derived from the
-// session's id. For others it is derived from a random id in a cookie of its
-// own and a secret of this process, and is good for an hour; so nothing is
-// stored for visitors, and after a restart their form must be loaded again.
+// each time, under a random mask, so that compression reveals nothing of it.
+// For a signed-in person it is derived from the session's id. For others it is
+// derived from a random id in a cookie of its own and a secret of this
+// process, and is good for an hour; so nothing is stored for visitors, and
+// after a restart their form must be loaded again.
 func (s *Sessions) CSRFToken(c echo.Context) string {
 	if session, ok := c.Get(sessionKey).(*sessions.Session); ok {
 		return maskToken(sessionToken(session.ID))

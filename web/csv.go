@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // CSV writes records as RFC 4180 has them, made harmless for spreadsheets: a
@@ -49,14 +50,12 @@ func harmless(field string) string {
 	if strings.ContainsRune("\t\r\n", rune(field[0])) {
 		return "'" + field
 	}
-	first := strings.TrimLeftFunc(field, func(r rune) bool {
+	counts := strings.TrimLeftFunc(field, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || hidden(r) || r == '"'
 	})
-	for _, r := range first {
-		if strings.ContainsRune("=+-@\uff1d\uff0b\uff0d\uff20\u2212\ufe62\ufe63\ufe66\ufe6b", r) {
-			return "'" + field
-		}
-		break
+	first, _ := utf8.DecodeRuneInString(counts)
+	if counts != "" && strings.ContainsRune("=+-@\uff1d\uff0b\uff0d\uff20\u2212\ufe62\ufe63\ufe66\ufe6b", first) {
+		return "'" + field
 	}
 	return field
 }

@@ -65,8 +65,13 @@ func TestNobodysPasswordTakesAsLongAndNeverMatches(t *testing.T) {
 	if real, nobody := took(phc), took(""); nobody < real/2 || nobody > real*2 {
 		t.Errorf("somebody %s, nobody %s", real, nobody)
 	}
-	if match, _, _ := p.Verify(ctx, "", ""); match {
-		t.Error("nobody has an empty password")
+	p.dummy = phc
+	if match, _, _ := p.Verify(ctx, "", "some real password"); match {
+		t.Error("nobody signed in with the password that stands in for none")
+	}
+	empty, _ := p.Hash(ctx, "")
+	if match, _, _ := p.Verify(ctx, empty, strings.Repeat("x", 1000)); match {
+		t.Error("a password that is too long was taken for an empty one")
 	}
 }
 
@@ -115,7 +120,7 @@ func TestGuessablePasswordsAreRefused(t *testing.T) {
 		"password1234", "Password2024!", "P@ssw0rd2024", "PASSWORD!!!!!", "passwordpassword", "mypassword123", "1234password", "p4ssw0rd....", "passwort12345", "motdepasse123",
 		"welcome12345", "Welcome2024!", "letmein12345", "changeme1234", "admin1234567", "adminadmin12", "administrator", "Administrator1", "rootroot1234",
 		"iloveyou1234", "summer2025!!", "Winter2025!!", "monday-friday-1", "superman2024", "football1234", "correcthorsebatterystaple", "Correct Horse Battery Staple",
-		"thisismypassword", "newpassword1", "defaultpassword", "deadletteroffice", "DeadLetter2024!", "test12345678", "testtesttest", "trustno1trustno1",
+		"thisismypassword", "newpassword1", "defaultpassword", "deadletteroffice", "DeadLetter2024!", "test12345678", "admin2024user1", "testtesttest", "trustno1trustno1",
 		"jane.roe@example.com", "jane.roe1234", "Jane.Roe!2024", "example.com123", "xjane.roex99", "example12345",
 	} {
 		err := CheckPassword(password, email)

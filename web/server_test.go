@@ -197,20 +197,32 @@ func TestClientAddressIsBelievedFromTrustedProxiesOnly(t *testing.T) {
 }
 
 func TestHalfAHeaderDoesNotHoldAConnection(t *testing.T) {
-	s := startSite(t, ServerConfig{}, func(*echo.Echo) {})
+	server, err := NewServer(ServerConfig{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]time.Duration{
 		"ReadHeaderTimeout": 5 * time.Second, "ReadTimeout": 60 * time.Second, "WriteTimeout": 60 * time.Second, "IdleTimeout": 60 * time.Second,
 	}
 	got := map[string]time.Duration{
-		"ReadHeaderTimeout": s.http.ReadHeaderTimeout, "ReadTimeout": s.http.ReadTimeout, "WriteTimeout": s.http.WriteTimeout, "IdleTimeout": s.http.IdleTimeout,
+		"ReadHeaderTimeout": server.http.ReadHeaderTimeout, "ReadTimeout": server.http.ReadTimeout,
+		"WriteTimeout": server.http.WriteTimeout, "IdleTimeout": server.http.IdleTimeout,
 	}
 	for name := range want {
 		if got[name] != want[name] {
 			t.Errorf("%s is %s, want %s", name, got[name], want[name])
 		}
 	}
-	s.http.ReadHeaderTimeout = 50 * time.Millisecond // the mechanism, without the wait
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	server.http.ReadHeaderTimeout = 50 * time.Millisecond // the mechanism, without the wait
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+	defer func() { cancel(); <-served }()
+	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,8 +313,21 @@ func TestHEADIsAnsweredByGETRoutesWithoutABody(t *testing.T) {
 	if answer.StatusCode != 200 || body != "" || answer.ContentLength != 7 {
 		t.Errorf("HEAD of a page: %d, %q, length %d; want 200, nothing, 7", answer.StatusCode, body, answer.ContentLength)
 	}
-	if answer, _ := s.send(t, "HEAD", "/stream", ""); answer.StatusCode != 200 {
-		t.Errorf("HEAD of a stream: %d", answer.StatusCode)
+	// On a connection that stays open, so that only the end of the handler can
+	// make room for the second request.
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	fmt.Fprint(conn, "HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /page HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	reader := bufio.NewReader(conn)
+	for _, path := range []string{"/stream", "/page"} {
+		answer, err := http.ReadResponse(reader, &http.Request{Method: "HEAD"})
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatalf("HEAD of %s after a stream: %v", path, err)
+		}
 	}
 	answer, _ = s.send(t, "HEAD", "/form", "")
 	if answer.StatusCode != 405 || answer.Header.Get("Allow") == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ type memoryThrottle struct {
 }
 
 func (m *memoryThrottle) Throttle(_ context.Context, key string) (ThrottleRow, bool, error) {
+	defer runtime.Gosched() // as a database would, it lets others run between a read and a write
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	row, found := m.rows[key]

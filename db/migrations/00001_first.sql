@@ -290,7 +290,8 @@ create table redrive (
     state            text    not null,
     failed_attempt   integer not null,
     failed_cohort    text    not null,              -- the cohort at the moment it was asked
-    payload_sha256   text,
+    failed_sha256    text,                          -- of the bytes that failed
+    payload_sha256   text,                          -- of the bytes that were sent
     payload_uri      text,
     source_version   text,
     probe            text,                          -- JSON: what the source said at dispatch
@@ -318,6 +319,8 @@ create table redrive (
     outcome_versions text,
     outcome_attempt  integer,
     outcome_cohort   text,
+    outcome_class    text    not null default '',
+    outcome_unnamed  integer not null default 0,    -- it failed without error fields
     presumed         integer not null default 0,
     late             text    not null default '',   -- an outcome that came after it was settled
     late_at          integer,

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -52,6 +53,7 @@ type Client struct {
 	spool *spool
 	now   func() time.Time
 	wait  func(ctx context.Context, d time.Duration) error
+	away  atomic.Int64 // until when what can be spooled is not tried, in Unix milliseconds
 }
 
 // New makes a client. It opens no connection; it makes the spool's folder.

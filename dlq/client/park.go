@@ -39,7 +39,8 @@ type Parked struct {
 //
 // When the server does not answer, or not with success after the budget, and
 // there is a spool, the document is written to it and Spooled is set: it is on
-// disk when Park returns. What the server refuses for its content (*Error with
+// disk when Park returns. For Retry.Max after that, Park spools at once: a server
+// that is away must not cost the budget again for every document. What the server refuses for its content (*Error with
 // faults) is returned, never spooled. A nil error means that the document is
 // safe and its message may be acknowledged; any error means that it is not.
 func (c *Client) Park(ctx context.Context, e dlq.Envelope, payload io.Reader) (Parked, error) {
@@ -56,7 +57,7 @@ func (c *Client) Park(ctx context.Context, e dlq.Envelope, payload io.Reader) (P
 		return Parked{}, fmt.Errorf("park %s/%s: the payload's digest is %s, and the envelope claims another", e.Source, e.DocID, held.sha256)
 	}
 	e.PayloadSHA256, e.PayloadBytes = held.sha256, &held.size
-	parked, err := c.sendWithPayload(ctx, e, held)
+	parked, err := c.unlessAway(func() (Parked, error) { return c.sendWithPayload(ctx, e, held) })
 	if !c.spoolable(ctx, err) {
 		return parked, err
 	}
@@ -67,7 +68,7 @@ func (c *Client) Park(ctx context.Context, e dlq.Envelope, payload io.Reader) (P
 }
 
 func (c *Client) parkAlone(ctx context.Context, e dlq.Envelope) (Parked, error) {
-	parked, err := c.send(ctx, e)
+	parked, err := c.unlessAway(func() (Parked, error) { return c.send(ctx, e) })
 	if !c.spoolable(ctx, err) {
 		return parked, err
 	}
@@ -75,6 +76,26 @@ func (c *Client) parkAlone(ctx context.Context, e dlq.Envelope) (Parked, error) 
 		return Parked{}, errors.Join(err, spoolErr)
 	}
 	return Parked{Spooled: true}, nil
+}
+
+// errAway stands for a call that was not made, because the one before it found
+// nobody.
+var errAway = &UnreachableError{Method: http.MethodPost, Path: "/dead-letters", Err: errors.New("it was away a moment ago")}
+
+// unlessAway makes a call, and notes when nobody answers. Without a spool every
+// call is made.
+func (c *Client) unlessAway(call func() (Parked, error)) (Parked, error) {
+	if c.spool.dir == "" {
+		return call()
+	}
+	if c.now().UnixMilli() < c.away.Load() {
+		return Parked{}, errAway
+	}
+	parked, err := call()
+	if retryable(err) {
+		c.away.Store(c.now().Add(c.retry.Max).UnixMilli())
+	}
+	return parked, err
 }
 
 // spoolable says whether a failed call leaves a document to the spool. A caller
@@ -136,12 +157,12 @@ func multipartRequest(e dlq.Envelope, p *heldPayload) (request, error) {
 	if _, err := part.Write(envelope); err != nil {
 		return request{}, err
 	}
-	filename := "payload"
+	disposition := `form-data; name="payload"`
 	if e.Filename != "" {
-		filename = e.Filename
+		disposition = multipart.FileContentDisposition("payload", e.Filename)
 	}
 	if _, err := w.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {multipart.FileContentDisposition("payload", filename)},
+		"Content-Disposition": {disposition},
 		"Content-Type":        {"application/octet-stream"},
 	}); err != nil {
 		return request{}, err

@@ -81,20 +81,21 @@ func (o *office) serve(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"line":%d,"status":%d,"entry":%s}`+"\n", i+1, status, entry)
 		}
 	case "multipart/form-data":
-		form, err := multipart.NewReader(strings.NewReader(string(body)), params["boundary"]).ReadForm(64 << 20)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+		parts, sent := multipart.NewReader(strings.NewReader(string(body)), params["boundary"]), map[string][]byte{}
+		for {
+			part, err := parts.NextPart()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			sent[part.FormName()], _ = io.ReadAll(part)
 		}
-		f, err := form.File["payload"][0].Open()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		payload, _ := io.ReadAll(f)
-		sum := sha256.Sum256(payload)
-		o.payloads[hex.EncodeToString(sum[:])] = string(payload)
-		status, entry := o.park([]byte(form.Value["envelope"][0]))
+		sum := sha256.Sum256(sent["payload"])
+		o.payloads[hex.EncodeToString(sum[:])] = string(sent["payload"])
+		status, entry := o.park(sent["envelope"])
 		w.WriteHeader(status)
 		_, _ = w.Write(entry)
 	default:
@@ -262,6 +263,30 @@ func TestWhatCannotBeSentIsOnDiskAndSentLater(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.ndjson"))
 	if len(left)+len(files) != 0 {
 		t.Errorf("the spool is not empty: %v %v", left, files)
+	}
+}
+
+func TestAServerThatIsAwayIsNotWaitedForAgainAtOnce(t *testing.T) {
+	o := newOffice(t)
+	o.down = true
+	c := testClient(t, o.URL, t.TempDir())
+	for i := range 10 {
+		if parked, err := c.Park(context.Background(), letter(fmt.Sprint(i)), nil); err != nil || !parked.Spooled {
+			t.Fatalf("got %+v, %v", parked, err)
+		}
+		if i == 0 {
+			o.calls = 0
+		}
+	}
+	if o.calls != 0 {
+		t.Errorf("nine more documents cost %d calls", o.calls)
+	}
+	o.down = false
+	if sent, err := c.SendSpool(context.Background()); err != nil || sent.Parked != 10 {
+		t.Fatalf("got %+v, %v", sent, err)
+	}
+	if parked, err := c.Park(context.Background(), letter("back"), nil); err != nil || parked.Spooled {
+		t.Errorf("the server is back: got %+v, %v", parked, err)
 	}
 }
 

@@ -53,7 +53,8 @@ func (s *spool) open() error {
 
 // add writes one envelope with its payload. It is on disk when add returns nil.
 func (s *spool) add(e dlq.Envelope, p *heldPayload) error {
-	if p.size <= spoolInline {
+	if p.size <= spoolInline && roughSize(e) <= spoolInline { // both fit into one envelope
+
 		raw, err := p.Open()
 		if err != nil {
 			return fmt.Errorf("spool a dead letter: %w", err)
@@ -197,6 +198,9 @@ func (c *Client) SendSpool(ctx context.Context) (Sent, error) {
 		if err != nil {
 			return sent, fmt.Errorf("send the spool: %w", err)
 		}
+	}
+	if sent.Parked > 0 {
+		c.away.Store(0) // it is back
 	}
 	if sent.Left > 0 {
 		return sent, nil

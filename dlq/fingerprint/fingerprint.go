@@ -303,8 +303,8 @@ func confidenceBand(v float64) string {
 	if math.IsNaN(v) || v < 0 {
 		v = 0
 	}
-	// The small addend keeps 0.70 out of the band below it: 0.70*20 is 13.999…
-	n := math.Min(math.Floor(v*20+1e-9), 19)
+	// Multiplying is exact at every bound of a band; dividing by 0.05 is not.
+	n := math.Min(math.Floor(v*20), 19)
 	return strconv.FormatFloat(n/20, 'f', 2, 64) + "-" + strconv.FormatFloat((n+1)/20, 'f', 2, 64)
 }
 

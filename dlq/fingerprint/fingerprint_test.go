@@ -1,8 +1,10 @@
 package fingerprint
 
 import (
+	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -131,6 +133,13 @@ func TestConfidenceBandsAreHalfOpenAndCoverTheScale(t *testing.T) {
 	} {
 		if got := confidenceBand(v); got != want {
 			t.Errorf("band of %v is %s, want %s", v, got, want)
+		}
+	}
+	for k := range 20 {
+		bound := fmt.Sprintf("%.2f", float64(k)/20)
+		v, err := strconv.ParseFloat(bound, 64)
+		if got := confidenceBand(v); err != nil || !strings.HasPrefix(got, bound+"-") {
+			t.Errorf("band of %s is %s", bound, got)
 		}
 	}
 	if got := confidenceBand(math.NaN()); got != "0.00-0.05" {

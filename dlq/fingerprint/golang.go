@@ -32,7 +32,6 @@ var (
 	goPanic     = regexp.MustCompile(`^(panic|fatal error): (.*)$`)
 	goRecovered = regexp.MustCompile(` \[recovered(?:, repanicked)?\]$`)
 	goRoutine   = regexp.MustCompile(`^goroutine \d+(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[.*\]:$`)
-	goCreatedBy = regexp.MustCompile(`^created by `)
 	goClosure   = regexp.MustCompile(`\.(?:func\d+|\d+|gowrap\d+|deferwrap\d+)(?:\.(?:func)?\d+|\.gowrap\d+|\.deferwrap\d+)*(?:-range\d+)*$`)
 	goTypeArgs  = regexp.MustCompile(`\[[^\[\]]*\]`)
 	goInit      = regexp.MustCompile(`(?:^|\.)init(?:\.\d+)?(?:\.func)?$|^runtime\.doInit`)
@@ -177,11 +176,12 @@ func goDump(lines []string, i int) *exception {
 }
 
 // goStack reads function and file lines from i to the end of one goroutine and
-// returns the index after it.
+// returns the index after it. "created by" is no function: where a goroutine was
+// started is not part of its stack.
 func goStack(lines []string, i int) ([]frame, int) {
 	var frames []frame
 	for ; i+1 < len(lines); i += 2 {
-		if strings.TrimSpace(lines[i]) == "" || goCreatedBy.MatchString(lines[i]) {
+		if strings.TrimSpace(lines[i]) == "" {
 			break
 		}
 		if strings.HasPrefix(strings.TrimSpace(lines[i]), "...") {

@@ -13,6 +13,8 @@ func TestGoRepanicIsTheFirstPanic(t *testing.T) {
 	again := changed(t, goTrace, "at 512\n", "at 512 [recovered]\n\tpanic: job /data/a.pdf: bad magic\n",
 		"running]:\n", "running]:\nmain.main.func2()\n\t/srv/app/main.go:15 +0xb4\npanic({0x8e2600?, 0xe1f250?})\n\t/usr/local/go/src/runtime/panic.go:860 +0x13a\n")
 	wantSame(t, goTrace, again)
+	// The handler of the handler panicked too: the last panic printed is the first.
+	wantSame(t, goTrace, changed(t, again, "main.main.func2()", "main.report()\n\t/srv/app/main.go:11 +0x4\npanic({0x1, 0x2})\n\t/usr/local/go/src/runtime/panic.go:860 +0x13a\nmain.main.func2()"))
 }
 
 func TestGoRuntimeErrorIsAType(t *testing.T) {

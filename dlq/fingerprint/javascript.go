@@ -144,11 +144,11 @@ type jsParser struct {
 	outer *exception
 	seen  int
 	count int
-	last  int // the last frame or property line that was read
+	done  bool // another error, printed later, has begun
 }
 
 func parseJavaScript(lines []string) parsed {
-	p := jsParser{lines: lines, last: -1}
+	p := jsParser{lines: lines}
 	for i, line := range lines {
 		p.line(i, line)
 	}
@@ -156,6 +156,9 @@ func parseJavaScript(lines []string) parsed {
 }
 
 func (p *jsParser) line(i int, line string) {
+	if p.done {
+		return
+	}
 	indent := len(line) - len(strings.TrimLeft(line, " \t"))
 	if m := jsCause.FindStringSubmatch(line); m != nil && p.outer != nil {
 		p.open(i, m[2], indent, true)
@@ -224,7 +227,8 @@ func (p *jsParser) current(i, indent int) *exception {
 	}
 	at := len(p.lines[header]) - len(strings.TrimLeft(p.lines[header], " \t"))
 	if p.outer != nil && p.holder(at) < 0 {
-		return nil // another, unrelated error printed later
+		p.done = true
+		return nil
 	}
 	e := p.open(header, strings.TrimSpace(p.lines[header]), at, false)
 	if e != nil {
@@ -289,7 +293,7 @@ func (p *jsParser) headerAbove(i int) int {
 		if jsErrorName.MatchString(m[2]) && m[2] != "Warning" {
 			return j
 		}
-		if fallback < 0 && strings.Contains(p.lines[j], ":") {
+		if fallback < 0 && p.outer == nil && strings.Contains(p.lines[j], ":") {
 			fallback = j
 		}
 	}

@@ -119,6 +119,11 @@ func TestJavaScriptHeaderIsFoundAmongWhatWasPrinted(t *testing.T) {
 	wantSame(t, nodeTrace, changed(t, nodeTrace, "HeaderError:", "HeaderError [ERR_BAD_HEADER]:"))
 }
 
+func TestJavaScriptErrorPrintedLaterIsNotRead(t *testing.T) {
+	first := "HeaderError: x\n    at parse (/a/node_modules/h/header.js:1:2)\n"
+	wantSame(t, first, first+"\n"+nodeTrace)
+}
+
 func TestJavaScriptStackOverflowIsItsCycle(t *testing.T) {
 	trace := func(top, n int) string {
 		return "RangeError: Maximum call stack size exceeded\n" + strings.Repeat("    at hash (/a/map.js:1:1)\n", top) + strings.Repeat("    at walk (/a/tree.js:1:1)\n    at visit (/a/node.js:2:2)\n", n)

@@ -38,6 +38,11 @@ func TestJVMSuppressedNeverCounts(t *testing.T) {
 	wantSame(t, bare+cause, bare+suppressed+cause)
 }
 
+func TestJVMExceptionPrintedLaterIsNotRead(t *testing.T) {
+	first := "org.pdf.PageException: no kids\n\tat org.pdf.Pages.kids(Pages.java:9)\n"
+	wantSame(t, first, first+"2026-02-11 INFO next\n"+javaTrace)
+}
+
 func TestJVMRootFirstPrintsTheWrapperLast(t *testing.T) {
 	causedBy := "com.example.StageException: parse failed\n\tat com.example.Job.stage(Job.java:40)\nCaused by: org.pdf.PageException: no kids\n" + pageTree
 	wrappedBy := "org.pdf.PageException: no kids\n" + pageTree + "Wrapped by: com.example.StageException: parse failed\n\tat com.example.Job.stage(Job.java:40)\n"
@@ -101,6 +106,15 @@ func TestJVMMachineryAtTheTopIsSkipped(t *testing.T) {
 	wantFrames(t, ofTrace("java.lang.NullPointerException\n"+top+pageTree), "kids@org.pdf.Pages", "open@org.pdf.Doc", "run@com.example.Job")
 	// Where nothing else is left it stays.
 	wantFrames(t, ofTrace("java.lang.NullPointerException\n"+top), "requireNonNull@java.util.Objects")
+}
+
+func TestJVMDoubledBridgeFrameCountsOnce(t *testing.T) {
+	bridge := "\tat org.pdf.Pages.kids(Pages.java:1)\n"
+	wantSame(t, "org.pdf.PageException: x\n"+pageTree, "org.pdf.PageException: x\n"+bridge+bridge+pageTree)
+}
+
+func TestJVMSyntheticAccessorIsNoFrame(t *testing.T) {
+	wantSame(t, "org.pdf.PageException: x\n"+pageTree, "org.pdf.PageException: x\n"+strings.Replace(pageTree, "\tat org.pdf.Doc", "\tat org.pdf.Pages.access$000(Pages.java:1)\n\tat org.pdf.Doc", 1))
 }
 
 func TestJVMCatchAllTypesNeedTheMessage(t *testing.T) {

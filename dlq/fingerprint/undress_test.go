@@ -110,6 +110,12 @@ func TestPrefixOfTheFirstLineAloneStays(t *testing.T) {
 	}
 }
 
+func TestPrefixOfOneFrameAloneStays(t *testing.T) {
+	if steps := ofTrace("java.io.IOException: x\n[main] \tat a.B.c(B.java:1)\none\ntwo\n").Steps; len(steps) > 0 {
+		t.Errorf("steps %q", steps)
+	}
+}
+
 func TestWrappedConsoleLinesAreJoined(t *testing.T) {
 	for name, broken := range map[string]string{
 		"inside a word":     strings.Replace(pythonTrace, "line 88, in read", "line 88, in r\nead", 1),

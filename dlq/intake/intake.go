@@ -80,6 +80,9 @@ func (in *Intake) remember(ctx context.Context, stored dlq.StoredPayload) error 
 type Parcel struct {
 	Body    []byte
 	Payload *dlq.StoredPayload // stored already; nil without
+	// Filename and ContentType are what the sender said of the bytes beside
+	// the envelope. What the envelope says goes before.
+	Filename, ContentType string
 }
 
 // Result is what became of one parcel: a receipt, or why not.
@@ -157,6 +160,7 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	if err := bindSource(&a.Envelope, by); err != nil {
 		return a, err
 	}
+	describe(&a.Envelope, p)
 	if err := in.takePayload(ctx, &a, p.Payload); err != nil {
 		return a, err
 	}
@@ -183,6 +187,15 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	}
 	a.Cut = cutTexts(&a.Envelope)
 	return a, nil
+}
+
+func describe(e *dlq.Envelope, p Parcel) {
+	if e.Filename == "" {
+		e.Filename = shorten(p.Filename, 1024)
+	}
+	if e.ContentType == "" {
+		e.ContentType = shorten(p.ContentType, 256)
+	}
 }
 
 func (in *Intake) policy(ctx context.Context, source string) (dlq.SourcePolicy, error) {

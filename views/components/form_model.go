@@ -78,6 +78,7 @@ type Bulk struct {
 	Total    string // "2,842": how many match
 	Expect   string // the same as plain digits, sent as "expect"
 	Query    string // sent as "q"
+	Back     string // sent as "back": where to go afterwards; may be empty
 	AllLabel string // "all 2,842 that match"; empty: no such choice (everything is on this page)
 	Actions  []Action
 	Why      string // why there are no actions: "Analysts cannot redrive. Ask a reviewer."

@@ -3,10 +3,11 @@ package setup
 
 import "dlo/views/layout"
 
-// Model is the set-up page. It posts email, password, code and csrf to /setup.
+// Model is the set-up page. It posts email, password, code and csrf to Action.
 type Model struct {
 	Bare          layout.BareModel
 	CSRF          string
+	Action        string // where it posts: the address of the one-use link itself; empty: "/setup"
 	Email         string // as it was typed
 	EmailError    string
 	PasswordError string

@@ -13,7 +13,7 @@ type status struct {
 	Parser    parserStatus   `json:"parser"`
 	Server    string         `json:"server"`
 	Syncing   bool           `json:"syncing"`
-	Documents map[string]int `json:"documents"` // by state: committed, failed, in review, new
+	Documents map[string]int `json:"documents"` // by state: committed, failed, in review, new, gone
 	Queue     queueCounts    `json:"queue"`
 }
 
@@ -57,7 +57,7 @@ func (p *Pipeline) status(r *http.Request) (status, error) {
 		return status{}, err
 	}
 	s := status{Parser: parserStatus{p.parser().name, p.parser().version}, Server: p.options.ServerURL, Syncing: p.busy.Load(),
-		Documents: map[string]int{}, Queue: queue}
+		Documents: map[string]int{stateCommitted: 0, stateFailed: 0, stateInReview: 0, stateNew: 0, stateGone: 0}, Queue: queue}
 	for _, row := range rows {
 		s.Documents[row.State]++
 	}

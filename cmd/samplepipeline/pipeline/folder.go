@@ -158,7 +158,7 @@ func (f *folder) correct(source, id string) (file, error) {
 	}
 	doc, ok := f.planned(source, id)
 	if !ok {
-		return file{}, fmt.Errorf("document %s/%s was put here by somebody: edit the file itself", source, id)
+		return file{}, &badRequest{fmt.Errorf("document %s/%s was put here by somebody: edit the file itself", source, id)}
 	}
 	raw, err := doc.corrected()
 	if err != nil {

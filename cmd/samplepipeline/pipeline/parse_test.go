@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,63 @@ func TestEachDefectFailsAsDesigned(t *testing.T) {
 		if !seen[defect] {
 			t.Errorf("no document has the defect %q", defect)
 		}
+	}
+}
+
+// place is what tells defects apart: the type, the three functions nearest the
+// raise point, and the rules that broke.
+func place(f failure) string {
+	functions := []string{f.Type}
+	trace := f.Trace
+	if i := strings.LastIndex(trace, "\npanic("); i >= 0 {
+		trace = trace[i+1:]
+		trace = trace[strings.Index(trace, "\n"):]
+	}
+	for _, line := range strings.Split(trace, "\n") {
+		if name, isFrame := strings.CutPrefix(line, "dlo/"); isFrame && len(functions) < 4 {
+			if i := strings.LastIndex(name, "("); i > strings.LastIndex(name, ".") {
+				name = name[:i]
+			}
+			functions = append(functions, name)
+		}
+	}
+	var broken []string
+	for _, r := range f.Rules {
+		if !r.Passed {
+			broken = append(broken, r.Rule)
+		}
+	}
+	slices.Sort(broken)
+	return strings.Join(append(functions, slices.Compact(broken)...), " ")
+}
+
+func TestEachDefectFailsInOnePlaceOfItsOwnWhateverTheParser(t *testing.T) {
+	places, owners := map[Defect]string{}, map[string]Defect{}
+	for _, doc := range planDocuments(1, fixedNow) {
+		if doc.Defect == defectNone || doc.Defect == DefectTrailerAndTerm { // two defects in one
+			continue
+		}
+		raw, err := doc.content()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*parser{oldParser(), newParser()} {
+			err := attempt(p, doc.Source, raw)
+			if err == nil {
+				continue
+			}
+			at := place(describe(err))
+			if was, ok := places[doc.Defect]; ok && was != at {
+				t.Errorf("%s (%s) fails at %q under the %s parser, others at %q", doc.ID, doc.Defect, at, p.name, was)
+			}
+			if owner, ok := owners[at]; ok && owner != doc.Defect {
+				t.Errorf("%q and %q both fail at %q", owner, doc.Defect, at)
+			}
+			places[doc.Defect], owners[at] = at, doc.Defect
+		}
+	}
+	if len(places) != 13 {
+		t.Errorf("%d defects have a place, want 13: %v", len(places), places)
 	}
 }
 

@@ -32,7 +32,7 @@ type Options struct {
 	Seed   uint64 // of the documents, default 1
 
 	Workers int              // redrives at once, default 2
-	Retry   client.Retry     // of calls to the server
+	Retry   client.Retry     // of calls to the server, default 5 s
 	Now     func() time.Time // default time.Now
 	Log     *slog.Logger     // default: none
 }
@@ -100,6 +100,9 @@ func open(ctx context.Context, o Options) (*Pipeline, error) {
 	}
 	if o.Seed == 0 {
 		o.Seed = 1
+	}
+	if o.Retry == (client.Retry{}) {
+		o.Retry = client.Retry{Budget: 5 * time.Second, Max: 2 * time.Second} // the queue and the spool have the long patience
 	}
 	var err error
 	p.client, err = client.New(client.Config{URL: o.ServerURL, Token: o.Token, Spool: filepath.Join(o.Data, "spool"), Retry: o.Retry, Now: p.now})

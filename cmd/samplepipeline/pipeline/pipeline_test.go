@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type office struct {
 	down        bool
 	parked      map[string]dlq.Envelope // by source/doc_id
 	parks       int
+	refused     int               // calls to park while it was down
 	payloads    map[string][]byte // by source/doc_id
 	outcomes    []client.Outcome
 	deployments []string
@@ -39,7 +41,7 @@ type office struct {
 }
 
 func newOffice(t *testing.T) *office {
-	o := &office{t: t, parked: map[string]dlq.Envelope{}, payloads: map[string][]byte{}, skip: map[string]bool{}, changed: make(chan struct{}, 10_000)}
+	o := &office{t: t, parked: map[string]dlq.Envelope{}, payloads: map[string][]byte{}, skip: map[string]bool{}, changed: make(chan struct{}, 100_000)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/dead-letters", o.park)
 	mux.HandleFunc("POST /api/v1/dead-letters/lookup", o.lookup)
@@ -51,7 +53,11 @@ func newOffice(t *testing.T) *office {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.down {
+			if r.URL.Path == "/api/v1/dead-letters" {
+				o.refused++
+			}
 			w.WriteHeader(http.StatusServiceUnavailable)
+			o.changed <- struct{}{}
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -473,6 +479,43 @@ func TestThePipelineFromFirstSyncToRedrive(t *testing.T) {
 		}
 	})
 
+	t.Run("the page's forms lead back to the page, and its numbers are those of the status", func(t *testing.T) {
+		ask := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := ask.PostForm(p.base+"/control/edit", url.Values{"source": {"submittals"}, "doc_id": {withDefect(DefectMissingColumn)[0]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" {
+			t.Errorf("answered %d to %q, want 303 to /", res.StatusCode, res.Header.Get("Location"))
+		}
+		var s status
+		p.get("/control/status", &s)
+		res, err = http.Get(p.base + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		page, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"<dt>Failed</dt><dd>" + fmt.Sprint(s.Documents[stateFailed]) + "</dd>", newParserVersion, ">corrected<"} {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("the page does not show %q", want)
+			}
+		}
+	})
+
+	t.Run("a request that cannot be done says why", func(t *testing.T) {
+		for path, want := range map[string]int{"/control/parser": http.StatusUnprocessableEntity, "/control/edit": http.StatusNotFound, "/control/delete": http.StatusNotFound} {
+			var answer struct{ Error string }
+			if got := p.post(path, map[string]string{"version": "newest", "source": "leases", "doc_id": "LS-0"}, &answer); got != want || answer.Error == "" {
+				t.Errorf("%s: answered %d with %q, want %d and a sentence", path, got, answer.Error, want)
+			}
+		}
+	})
+
 	t.Run("a stranger's page cannot press the buttons", func(t *testing.T) {
 		for name, change := range map[string]func(*http.Request){
 			"another origin":      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
@@ -528,12 +571,10 @@ func TestFailuresWaitInTheSpoolWhileTheServerIsAway(t *testing.T) {
 	o.down = true
 	data := t.TempDir()
 	p := start(t, o, data)
-	for {
-		var s status
+	// With the fixed clock the server stays away for good after the first refusal.
+	o.await("the first document to be refused", func() bool { return o.refused > 0 })
+	for s := (status{Syncing: true}); s.Syncing || s.Documents[stateNew] > 0; {
 		p.get("/control/status", &s)
-		if s.Documents[stateNew] == 0 {
-			break
-		}
 	}
 	if spooled, _ := filepath.Glob(filepath.Join(data, "spool", "*.ndjson")); len(spooled) == 0 {
 		t.Fatal("nothing is in the spool")

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"dlo/dlq/client"
@@ -131,20 +133,37 @@ type controlRequest struct {
 	DocID   string `json:"doc_id"`
 }
 
+// readControl reads a request; fromPage says that one of the page's forms sent
+// it. The body decides, not its content type: curl -d calls everything a form.
+func readControl(w http.ResponseWriter, r *http.Request) (asked controlRequest, fromPage bool, err error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
+	if err != nil {
+		return controlRequest{}, false, &badRequest{fmt.Errorf("a request has at most %d bytes", maxDelivery)}
+	}
+	body = bytes.TrimSpace(body)
+	form := strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+	if form && !bytes.HasPrefix(body, []byte("{")) {
+		values, err := url.ParseQuery(string(body))
+		if err != nil {
+			return controlRequest{}, true, &badRequest{errors.New("the form is not understood")}
+		}
+		return controlRequest{Version: values.Get("version"), Source: values.Get("source"), DocID: values.Get("doc_id")}, true, nil
+	}
+	if len(body) > 0 && json.Unmarshal(body, &asked) != nil {
+		return controlRequest{}, false, &badRequest{errors.New("the body is not the JSON of a request")}
+	}
+	return asked, false, nil
+}
+
 // control reads a request, does it, and answers: JSON to a program, and to the
 // page's forms the page again.
 func (p *Pipeline) control(do func(*http.Request, controlRequest) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxDelivery)
-		form := strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
-		var asked controlRequest
-		if form {
-			asked = controlRequest{Version: r.PostFormValue("version"), Source: r.PostFormValue("source"), DocID: r.PostFormValue("doc_id")}
-		} else if err := json.NewDecoder(r.Body).Decode(&asked); err != nil && !errors.Is(err, io.EOF) {
-			answerError(w, http.StatusBadRequest, "the body is not the JSON of a request")
-			return
+		var answer any
+		asked, fromPage, err := readControl(w, r)
+		if err == nil {
+			answer, err = do(r, asked)
 		}
-		answer, err := do(r, asked)
 		var bad *badRequest
 		switch {
 		case errors.As(err, &bad):
@@ -154,7 +173,7 @@ func (p *Pipeline) control(do func(*http.Request, controlRequest) (any, error)) 
 		case err != nil:
 			p.log.Error("a request to the control surface failed", "path", r.URL.Path, "error", err)
 			answerError(w, http.StatusBadGateway, err.Error())
-		case form:
+		case fromPage:
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		default:
 			answerJSON(w, http.StatusOK, answer)

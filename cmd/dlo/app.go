@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"dlo/connectors/broker/webhook"
+	"dlo/connectors/outbound"
+	"dlo/dlq/intake"
+	"dlo/dlq/probe"
+	"dlo/dlq/redrive"
+	"dlo/dlq/sweep"
+	"dlo/docs"
+	"dlo/handlers"
+	"dlo/static"
+	"dlo/web"
+)
+
+// App is the whole server: what cmd alone sees together. open makes it, run
+// serves until the context ends.
+type App struct {
+	config   serveConfig
+	log      *slog.Logger
+	stores   *stores
+	guard    *outbound.Guard
+	listener net.Listener
+	server   *web.Server
+	runner   *redrive.Runner
+	sweeper  *sweep.Runner
+	tokens   *tokenLookup
+	setup    string // the link by which the first person is made; empty where somebody is there
+	base     *url.URL
+}
+
+// openApp opens the data folder and everything that works on it, and listens.
+// Nothing is answered before run.
+func openApp(ctx context.Context, config serveConfig, log *slog.Logger) (_ *App, err error) {
+	a := &App{config: config, log: log, guard: outbound.NewGuard(config.allow...)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if a.stores, err = config.open(ctx, true, config.NoMigrate); err != nil {
+		return nil, err
+	}
+	voided, err := a.stores.db.VoidPreparations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("void what was being prepared: %w", err)
+	}
+	if voided > 0 {
+		log.Warn("operations were voided whose membership was being written when the server stopped", "count", voided)
+	}
+	if a.listener, err = net.Listen("tcp", config.Listen); err != nil {
+		return nil, fmt.Errorf("--listen %q: %w", config.Listen, err)
+	}
+	a.base = config.publicURL
+	if a.base == nil {
+		a.base = &url.URL{Scheme: "http", Host: a.listener.Addr().String()}
+	}
+	if a.setup, err = a.firstPerson(ctx); err != nil {
+		return nil, err
+	}
+	return a, a.wire()
+}
+
+// wire makes the parts and hands each what it needs.
+func (a *App) wire() error {
+	store, payloads := a.stores.db, a.stores.payloads
+	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
+	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
+	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now),
+		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
+		Report: func(err error) { a.log.Error("redrives", "error", err) }})
+	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
+	if err != nil {
+		return fmt.Errorf("make the sessions: %w", err)
+	}
+	assets, err := web.NewAssets(static.FS, static.URL)
+	if err != nil {
+		return fmt.Errorf("read the assets: %w", err)
+	}
+	a.server, err = web.NewServer(web.ServerConfig{Listen: a.listener.Addr().String(), PublicURL: a.base, TrustedProxies: a.config.proxies, Pages: handlers.ErrorPages(), Log: a.log})
+	if err != nil {
+		return fmt.Errorf("make the server: %w", err)
+	}
+	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
+		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
+		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
+		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake}
+	a.tokens = newTokenLookup(store)
+	h.Register(a.server.Echo, a.tokens.find)
+	return nil
+}
+
+// run serves until the context ends: stop accepting, finish requests, give
+// leases back. What it starts it waits for.
+func (a *App) run(ctx context.Context) error {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	var background sync.WaitGroup
+	background.Go(func() { a.runner.Run(work) })
+	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.tokens.run(work) })
+	err := a.server.Serve(ctx, a.listener)
+	stop()
+	background.Wait()
+	return errors.Join(err, a.close())
+}
+
+func (a *App) close() error {
+	var errs []error
+	if a.listener != nil {
+		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.stores != nil {
+		errs = append(errs, a.stores.Close())
+		a.stores = nil
+	}
+	return errors.Join(errs...)
+}
+
+// allowOwn opens an address of this machine itself, for the sample pipeline.
+func (a *App) allowOwn(u string) error {
+	parsed, err := url.Parse(u)
+	if err != nil {
+		return fmt.Errorf("read the pipeline's address: %w", err)
+	}
+	addr, err := netip.ParseAddrPort(parsed.Host)
+	if err != nil {
+		return fmt.Errorf("read the pipeline's address: %w", err)
+	}
+	return a.guard.AllowOwn(addr)
+}
+
+func (a *App) reportSweep(r sweep.Result) {
+	if r.Err != nil {
+		a.log.Error("sweep", "step", r.Name, "error", r.Err)
+		return
+	}
+	a.log.Info("sweep", "step", r.Name, "did", r.Did, "what", r.Sentence)
+}
+
+// sweepSteps are what the sweep does, in its order.
+func sweepSteps(s *stores) []sweep.Step {
+	return []sweep.Step{
+		sweep.Overdue(s.db),
+		sweep.Cancelled(s.db),
+		sweep.Expiry(s.db),
+		sweep.Orphans(s.db, s.payloads),
+		sweep.LostFiles(s.db, s.payloads),
+		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
+			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
+			return int(n), err
+		}),
+	}
+}
+
+// owner names this process in its leases.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}

@@ -1,0 +1,196 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dlo/dlq"
+)
+
+// FirstStep is how many entries the transaction that ends a preparation takes
+// at most. An operation with a concurrency of its own takes no more than that.
+const FirstStep = 500
+
+// A slice of the membership is one transaction, and arrivals wait behind it: its
+// size follows how long the last one took.
+const (
+	sliceTime  = 50 * time.Millisecond
+	firstSlice = 200
+	leastSlice = 10
+	mostSlice  = 1000
+)
+
+// PlanStore is what starting an operation needs of the store.
+type PlanStore interface {
+	// Members lists the ids of what a query matches, in one snapshot.
+	Members(ctx context.Context, by dlq.Actor, q dlq.Query) ([]string, error)
+	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
+	RedrivesOf(ctx context.Context, entryID int64, limit int) ([]dlq.Redrive, error)
+	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)
+
+	CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Operation, error)
+	AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error
+	StartOperation(ctx context.Context, id string, limit int) (dlq.Operation, error)
+	MoveOperation(ctx context.Context, by dlq.Actor, id string, to dlq.OperationState, why string) (dlq.Operation, error)
+}
+
+// Planner starts operations.
+type Planner struct {
+	Store PlanStore
+	Clock func() time.Time
+	Wake  func() // tells the runner that there is work; may be nil
+}
+
+// Start freezes the membership of a request and starts it: when it returns, the
+// first step has been taken. A request for one entry that is on its way already
+// answers the operation that sent it.
+//
+// The errors are KindForbidden; KindInvalid with every fault, those of a query
+// included; and KindConflict, with both numbers, where what matches now is not
+// what the person saw.
+func (p *Planner) Start(ctx context.Context, by dlq.Actor, req Request) (dlq.Operation, error) {
+	if !by.May(dlq.MayDecide) {
+		return dlq.Operation{}, dlq.Errorf(dlq.KindForbidden, "you may not decide what becomes of documents here")
+	}
+	if err := req.check(p.Clock()); err != nil {
+		return dlq.Operation{}, err
+	}
+	members, err := p.members(ctx, by, req)
+	if err != nil {
+		return dlq.Operation{}, err
+	}
+	if req.Expect >= 0 && int64(len(members)) != req.Expect {
+		return dlq.Operation{}, dlq.Errorf(dlq.KindConflict, "%d matched when you looked, %d match now; nothing was sent", req.Expect, len(members))
+	}
+	single := req.Kind == dlq.OperationRedrive && len(req.Entries) > 0 && len(members) == 1
+	if single {
+		if running, found, err := p.flightOf(ctx, by, members[0]); err != nil || found {
+			return running, err
+		}
+	}
+	o, err := p.start(ctx, by, req, members)
+	if err != nil || !single {
+		return o, err
+	}
+	return p.orTheOneBefore(ctx, by, o, members[0])
+}
+
+func (p *Planner) start(ctx context.Context, by dlq.Actor, req Request, members []string) (dlq.Operation, error) {
+	o, err := p.Store.CreateOperation(ctx, req.operation(by))
+	if err != nil {
+		return dlq.Operation{}, fmt.Errorf("create the operation: %w", err)
+	}
+	id := o.ID
+	if err = p.addItems(ctx, o, members); err == nil {
+		o, err = p.Store.StartOperation(ctx, id, firstStep(o))
+	}
+	if err != nil {
+		// Without this it would keep its entries from others until the next start.
+		_, moveErr := p.Store.MoveOperation(context.WithoutCancel(ctx), by, id, dlq.OperationCancelled, "its membership could not be written; nothing was done")
+		return dlq.Operation{}, fmt.Errorf("prepare operation %s: %w", id, errors.Join(err, moveErr))
+	}
+	if p.Wake != nil {
+		p.Wake()
+	}
+	return o, nil
+}
+
+// firstStep is how many entries go at once. With a concurrency of its own, an
+// operation never has more entries in flight than that, from the first on.
+func firstStep(o dlq.Operation) int {
+	if o.Kind == dlq.OperationRedrive && o.Concurrency > 0 {
+		return min(FirstStep, o.Concurrency)
+	}
+	return FirstStep
+}
+
+func (p *Planner) members(ctx context.Context, by dlq.Actor, req Request) ([]string, error) {
+	if len(req.Entries) > 0 {
+		return distinct(req.Entries), nil
+	}
+	q, bad := dlq.ParseQuery(req.Query)
+	if len(bad) > 0 {
+		return nil, dlq.QueryError(bad)
+	}
+	members, err := p.Store.Members(ctx, by, q)
+	if err != nil {
+		return nil, fmt.Errorf("read what the query matches: %w", err)
+	}
+	return members, nil
+}
+
+func distinct(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// addItems writes the membership in slices. The time that a slice takes is
+// measured by the machine's own clock: it has nothing to do with what time it is.
+func (p *Planner) addItems(ctx context.Context, o dlq.Operation, members []string) error {
+	size, position := firstSlice, 1
+	for len(members) > 0 {
+		slice := members[:min(size, len(members))]
+		began := time.Now()
+		if err := p.Store.AddItems(ctx, o, position, slice); err != nil {
+			return err
+		}
+		size = nextSlice(size, time.Since(began))
+		members, position = members[len(slice):], position+len(slice)
+	}
+	return nil
+}
+
+// nextSlice is the size of the slice after one that took a time.
+func nextSlice(size int, took time.Duration) int {
+	switch {
+	case took > sliceTime:
+		size = int(int64(size) * int64(sliceTime) / int64(took))
+	case took < sliceTime/2:
+		size += size / 2
+	}
+	return min(max(size, leastSlice), mostSlice)
+}
+
+// flightOf finds the operation that an entry is on its way in.
+func (p *Planner) flightOf(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Operation, bool, error) {
+	e, err := p.Store.Entry(ctx, by, dlqID)
+	if dlq.KindOf(err) == dlq.KindNotFound {
+		return dlq.Operation{}, false, nil // an item that is left out as such
+	}
+	if err != nil || e.Status != dlq.StatusRedriving {
+		return dlq.Operation{}, false, err
+	}
+	redrives, err := p.Store.RedrivesOf(ctx, e.ID, 1)
+	if err != nil || len(redrives) == 0 || !redrives[0].InFlight() {
+		return dlq.Operation{}, false, err
+	}
+	o, err := p.Store.Operation(ctx, redrives[0].OperationID)
+	return o, err == nil, err
+}
+
+// orTheOneBefore answers another's operation where it was quicker with the same
+// one entry. Ours stays, done, with that entry left out as in flight.
+func (p *Planner) orTheOneBefore(ctx context.Context, by dlq.Actor, ours dlq.Operation, dlqID string) (dlq.Operation, error) {
+	if ours.Counts[dlq.ItemLeftOut] == 0 {
+		return ours, nil
+	}
+	items, err := p.Store.Items(ctx, ours.ID, dlq.ItemLeftOut, 0, 1)
+	if err != nil || len(items) == 0 || items[0].Why != dlq.LeftInFlight {
+		return ours, err
+	}
+	theirs, found, err := p.flightOf(ctx, by, dlqID)
+	if err != nil || !found {
+		return ours, err
+	}
+	return theirs, nil
+}

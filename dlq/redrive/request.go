@@ -1,0 +1,125 @@
+package redrive
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"dlo/dlq"
+)
+
+// Limits of a request.
+const (
+	MaxEntries  = 10_000 // named one by one; a query may match more
+	maxReason   = 2000   // characters
+	maxCanaries = 20
+	maxPace     = 10_000 // of rate, a second, and of concurrency
+)
+
+// NotSaid is an Expect that nobody gave.
+const NotSaid = -1
+
+// Request asks for something to be done to many entries.
+type Request struct {
+	Kind    dlq.OperationKind
+	Entries []string // dlq_ids; or else
+	Query   string   // in the query language of the screens
+	Expect  int64    // how many the person saw; NotSaid where nobody looked
+	Reason  string   // typed, 1 to 2000 characters
+
+	// Of a redrive. An empty Mode is that of each entry's source, since one
+	// operation may hold entries of several. Rate and Concurrency of 0 are the
+	// source's; they never lift its limits, they only lower them. The sizes of
+	// canary steps are kept with the operation; without rules of proof to hold
+	// the steps against, all of them are one.
+	Mode          dlq.Mode
+	AcceptUnknown bool
+	Rate          float64 // deliveries a second
+	Concurrency   int     // entries without an outcome yet
+	Canary        []int
+	StopShare     float64
+
+	Days  int       // of an extension, or else
+	Until time.Time //
+	Grant dlq.Grant // of a release
+}
+
+// check names every fault of the request.
+func (r Request) check(now time.Time) error {
+	var faults []dlq.Fault
+	add := func(pointer, format string, args ...any) {
+		faults = append(faults, dlq.Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	}
+	if !r.Kind.Valid() {
+		add("/kind", "redrive, quarantine, release, extend, archive or restore expected")
+	}
+	switch {
+	case len(r.Entries) == 0 && r.Query == "":
+		add("/entries", "entries or a query expected")
+	case len(r.Entries) > 0 && r.Query != "":
+		add("/query", "either entries or a query expected, not both")
+	case len(r.Entries) > MaxEntries:
+		add("/entries", "at most %d entries can be named one by one, got %d; a query has no limit", MaxEntries, len(r.Entries))
+	}
+	for i, id := range r.Entries {
+		if id == "" || utf8.RuneCountInString(id) > 128 {
+			add(fmt.Sprintf("/entries/%d", i), "a dlq_id expected")
+			break // one is enough to say what is wrong with ten thousand
+		}
+	}
+	if n := utf8.RuneCountInString(r.Reason); n < 1 || n > maxReason {
+		add("/reason", "1 to %d characters expected, got %d", maxReason, n)
+	}
+	faults = append(faults, r.checkRedrive()...)
+	faults = append(faults, r.checkAction(now)...)
+	if len(faults) > 0 {
+		return dlq.Invalid("the request was not understood; nothing was done", faults...)
+	}
+	return nil
+}
+
+func (r Request) checkRedrive() []dlq.Fault {
+	var faults []dlq.Fault
+	add := func(pointer, detail string) { faults = append(faults, dlq.Fault{Pointer: pointer, Detail: detail}) }
+	if r.Mode != "" && !r.Mode.Valid() {
+		add("/mode", "auto, held or source expected")
+	}
+	if !(r.Rate >= 0 && r.Rate <= maxPace) {
+		add("/rate", "0 to 10000 deliveries a second expected; 0 is the source's")
+	}
+	if r.Concurrency < 0 || r.Concurrency > maxPace {
+		add("/concurrency", "0 to 10000 expected; 0 is the source's")
+	}
+	if !(r.StopShare >= 0 && r.StopShare <= 1) {
+		add("/stop_share", "a share from 0 to 1 expected")
+	}
+	if len(r.Canary) > maxCanaries {
+		add("/canary", "at most 20 steps expected")
+	}
+	for _, n := range r.Canary {
+		if n < 1 {
+			add("/canary", "steps of at least 1 entry expected")
+			break
+		}
+	}
+	return faults
+}
+
+func (r Request) checkAction(now time.Time) []dlq.Fault {
+	switch {
+	case r.Kind == dlq.OperationRelease && !r.Grant.Valid():
+		return []dlq.Fault{{Pointer: "/grant", Detail: "one or reset expected"}}
+	case r.Kind != dlq.OperationExtend:
+		return nil
+	case r.Until.IsZero() && (r.Days < 1 || r.Days > 36500):
+		return []dlq.Fault{{Pointer: "/days", Detail: "1 to 36500 days, or a date in until, expected"}}
+	case !r.Until.IsZero() && !r.Until.After(now):
+		return []dlq.Fault{{Pointer: "/until", Detail: "a date in the future expected"}}
+	}
+	return nil
+}
+
+func (r Request) operation(by dlq.Actor) dlq.Operation {
+	return dlq.Operation{Kind: r.Kind, Query: r.Query, Expect: r.Expect, Reason: r.Reason, Actor: by, Mode: r.Mode, AcceptUnknown: r.AcceptUnknown,
+		Concurrency: r.Concurrency, Rate: r.Rate, Canary: r.Canary, StopShare: r.StopShare, Days: r.Days, Until: r.Until, Grant: r.Grant}
+}

@@ -1,0 +1,352 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"dlo/dlq"
+)
+
+// RunStore is what the runner needs of the store.
+type RunStore interface {
+	OpenOperations(ctx context.Context) ([]dlq.Operation, error)
+	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	StepOperation(ctx context.Context, id string, limit int) (dlq.Operation, error)
+
+	// DueSources lists the sources with deliveries that are due, without those
+	// that are paused.
+	DueSources(ctx context.Context) ([]dlq.DueSource, error)
+	Source(ctx context.Context, name string) (dlq.Source, error)
+	RedriveSecret(ctx context.Context, name string) (string, error)
+	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
+	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
+	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error
+
+	// Whatever is recorded of a claimed redrive changes something only under
+	// the lease epoch that it was claimed with.
+	ClaimRedrives(ctx context.Context, source, owner string, lease time.Duration, limit int) ([]dlq.Redrive, error)
+	BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error)
+	DeliveryTaken(ctx context.Context, r dlq.Redrive, status int) error
+	DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, sentence, body string, next time.Time) error
+	Undelivered(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error
+	LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) error
+	TargetGone(ctx context.Context, r dlq.Redrive, status int, sentence string) error
+	ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error)
+}
+
+// Payloads checks the stored copy before it is named in a delivery. Its error's
+// kind says why it cannot be sent: KindConflict, it no longer has its digest;
+// KindNotFound, it is not there; anything else, not now.
+type Payloads interface {
+	Verify(ctx context.Context, sha256 string) (size int64, err error)
+}
+
+// PayloadLinks makes links to the stored copy on this server: signed, for those
+// bytes alone, and void after a time. An empty link says that the server does
+// not know under which address it is reached.
+type PayloadLinks interface {
+	Link(sha256 string, expires time.Time) string
+}
+
+// Sender sends a delivery once. Its error is for the log; the answer says the
+// same in words.
+type Sender interface {
+	Send(ctx context.Context, d dlq.Delivery) (dlq.Answer, error)
+}
+
+// Prober asks a source what its document is now. What goes wrong is said in the
+// answer.
+type Prober interface {
+	Ask(ctx context.Context, policy dlq.ProbePolicy, source, docID string) dlq.SourceNow
+}
+
+// Reading holds what a source says now against what was recorded with a failure.
+type Reading func(kind string, stored dlq.Validators, now dlq.SourceNow) dlq.Evidence
+
+// Options are what a runner works with. Store, Sender, Payloads and Clock must
+// be there; the zero value of any other is fine.
+type Options struct {
+	Store    RunStore
+	Sender   Sender
+	Payloads Payloads
+	Links    PayloadLinks
+	Prober   Prober  // without one no source is asked
+	Reading  Reading // goes with Prober
+	Clock    func() time.Time
+	Jitter   func() float64 // from 0 up to 1; random by default
+	Report   func(error)    // what went wrong beside a delivery; dropped by default
+
+	Owner       string        // of leases: this process, in words
+	ReplyTo     string        // the address that takes outcomes; empty where it is not known
+	Poll        time.Duration // how long to wait without being woken; 1 s by default
+	Grace       time.Duration // how long a send may go on when the runner is to stop; 0: it is cut off
+	MaxSends    int           // deliveries under way at once; 64 by default
+	MaxHost     int           // the same to one target host, over all sources and operations; 32 by default
+	SendTimeout time.Duration // how long the sender takes at most; 30 s by default
+}
+
+// Runner carries operations forward: it takes their next entries, claims what is
+// due under a lease, sends it, and records what came back. One runner serves a
+// database; should two ever run, leases and their epochs keep them apart.
+type Runner struct {
+	o      Options
+	wake   chan struct{}
+	sends  sync.WaitGroup
+	pace   pace
+	places places
+	turn   int // which due source is served first
+}
+
+// NewRunner makes a runner.
+func NewRunner(o Options) *Runner {
+	if o.Jitter == nil {
+		o.Jitter = rand.Float64
+	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	if o.Poll <= 0 {
+		o.Poll = time.Second
+	}
+	if o.MaxSends <= 0 {
+		o.MaxSends = 64
+	}
+	if o.MaxHost <= 0 {
+		o.MaxHost = 32
+	}
+	if o.SendTimeout <= 0 {
+		o.SendTimeout = 30 * time.Second
+	}
+	return &Runner{o: o, wake: make(chan struct{}, 1), places: places{most: o.MaxSends, mostHost: o.MaxHost}}
+}
+
+// Wake says that there may be work: an operation was started or resumed, an
+// outcome came. It never blocks.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until the context ends. Then it claims nothing more, gives back what
+// it has not begun to send, lets sends finish for the grace that they have, and
+// returns when the last of them has been recorded.
+func (r *Runner) Run(ctx context.Context) {
+	sendCtx, finish := r.begin(ctx)
+	defer finish()
+	for ctx.Err() == nil {
+		did, wait, err := r.pass(ctx, sendCtx)
+		if err != nil && ctx.Err() == nil {
+			r.o.Report(err)
+		}
+		if did > 0 && err == nil {
+			continue
+		}
+		r.rest(ctx, wait)
+	}
+}
+
+// RunOnce does one round, waits for its deliveries, and answers how many entries
+// it took and deliveries it made. Nothing left to do now is 0.
+func (r *Runner) RunOnce(ctx context.Context) (did int, err error) {
+	sendCtx, finish := r.begin(ctx)
+	defer finish()
+	did, _, err = r.pass(ctx, sendCtx)
+	return did, err
+}
+
+// begin gives the context under which deliveries are sent, which outlives the
+// runner's by its grace, and what waits for them to end.
+func (r *Runner) begin(ctx context.Context) (sendCtx context.Context, finish func()) {
+	sendCtx, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if r.o.Grace <= 0 {
+			cutOff()
+			return
+		}
+		timer := time.AfterFunc(r.o.Grace, cutOff)
+		<-sendCtx.Done()
+		timer.Stop()
+	})
+	return sendCtx, func() {
+		r.sends.Wait()
+		stop()
+		cutOff()
+	}
+}
+
+func (r *Runner) rest(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-timer.C:
+	}
+}
+
+// pass does one round and answers how long to wait before the next, if nobody
+// wakes the runner. What it starts is counted in sends.
+func (r *Runner) pass(ctx, sendCtx context.Context) (did int, wait time.Duration, err error) {
+	stepped, stepErr := r.step(ctx)
+	started, wait, claimErr := r.claim(ctx, sendCtx)
+	return stepped + started, wait, errors.Join(stepErr, claimErr)
+}
+
+// How many entries of one operation are in flight, and how many one transaction
+// takes.
+const (
+	window    = FirstStep
+	stepSlice = 100
+)
+
+// step takes the next entries of running operations. One that fails does not
+// hold up the others.
+func (r *Runner) step(ctx context.Context) (int, error) {
+	operations, err := r.o.Store.OpenOperations(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find running operations: %w", err)
+	}
+	did := 0
+	var errs []error
+	for _, o := range operations {
+		if o.State != dlq.OperationRunning {
+			continue
+		}
+		n, err := r.stepOne(ctx, o)
+		did += n
+		if err != nil {
+			errs = append(errs, fmt.Errorf("step operation %s: %w", o.ID, err))
+		}
+	}
+	return did, errors.Join(errs...)
+}
+
+func (r *Runner) stepOne(ctx context.Context, o dlq.Operation) (int, error) {
+	waiting, inFlight := o.Counts[dlq.ItemWaiting], o.Counts[dlq.ItemInFlight]
+	if waiting == 0 && inFlight > 0 {
+		return 0, nil
+	}
+	limit := stepSlice
+	if o.Kind == dlq.OperationRedrive {
+		limit = room(o, inFlight)
+	}
+	if limit == 0 {
+		return 0, nil
+	}
+	after, err := r.o.Store.StepOperation(ctx, o.ID, limit)
+	if err != nil {
+		return 0, err
+	}
+	return int(waiting - after.Counts[dlq.ItemWaiting]), nil
+}
+
+// room is how many more entries of an operation may go now. Its own concurrency
+// bounds its entries without an outcome; without one they are taken by slices
+// until the window is full.
+func room(o dlq.Operation, inFlight int64) int {
+	most := int64(window)
+	if o.Concurrency > 0 {
+		most = min(most, int64(o.Concurrency))
+	}
+	return int(max(0, min(stepSlice, most-inFlight)))
+}
+
+// claim claims what is due and starts to send it. The sources take turns in
+// being first, so that a busy one cannot keep the others from the last places.
+func (r *Runner) claim(ctx, sendCtx context.Context) (int, time.Duration, error) {
+	due, err := r.o.Store.DueSources(ctx)
+	if err != nil {
+		return 0, r.o.Poll, fmt.Errorf("find what is due: %w", err)
+	}
+	started, wait := 0, r.o.Poll
+	var errs []error
+	r.turn++
+	for i := range due {
+		d := due[(i+r.turn)%len(due)]
+		n, again, err := r.claimOf(ctx, sendCtx, d)
+		started += n
+		if again > 0 {
+			wait = min(wait, again)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("claim deliveries of %s: %w", d.Name, err))
+		}
+	}
+	return started, wait, errors.Join(errs...)
+}
+
+func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource) (started int, again time.Duration, err error) {
+	src, err := r.o.Store.Source(ctx, d.Name)
+	if err != nil {
+		return 0, 0, err
+	}
+	policy := src.Policy.Redrive
+	host := hostOf(policy.URL)
+	n := r.places.take(host, min(int(d.Due), policy.Concurrency-int(d.InFlight)))
+	if n == 0 {
+		return 0, 0, nil // a delivery that ends wakes the runner
+	}
+	paced, again := r.pace.take("source "+d.Name, policy.Rate, n, r.o.Clock())
+	r.places.giveBack(host, n-paced)
+	if paced == 0 {
+		return 0, again, nil
+	}
+	claimed, err := r.o.Store.ClaimRedrives(ctx, d.Name, r.o.Owner, r.leaseOf(src), paced)
+	r.places.giveBack(host, paced-len(claimed))
+	r.pace.giveBack("source "+d.Name, paced-len(claimed))
+	for _, c := range claimed {
+		r.sends.Add(1)
+		go func() {
+			defer r.sends.Done()
+			defer r.Wake()
+			defer r.places.giveBack(host, 1)
+			if err := r.inItsTurn(ctx, sendCtx, src, c); err != nil {
+				r.o.Report(fmt.Errorf("deliver redrive %s: %w", c.ID, err))
+			}
+		}()
+	}
+	return len(claimed), again, err
+}
+
+// inItsTurn delivers a redrive, or gives it back until its operation's own rate
+// lets it through.
+func (r *Runner) inItsTurn(ctx, sendCtx context.Context, src dlq.Source, c dlq.Redrive) error {
+	record := context.WithoutCancel(ctx)
+	o, err := r.o.Store.Operation(record, c.OperationID)
+	if err != nil {
+		return fmt.Errorf("find its operation: %w", err)
+	}
+	if o.Rate > 0 {
+		now := r.o.Clock()
+		if got, wait := r.pace.take("operation "+o.ID, o.Rate, 1, now); got == 0 {
+			r.pace.giveBack("source "+c.Source, 1)
+			return r.giveBack(record, c, now.Add(max(wait, time.Millisecond))) // rows know no less
+		}
+	}
+	return r.deliver(ctx, sendCtx, src, c)
+}
+
+// leaseOf is longer than everything that is done under it: the question to the
+// source, reading the stored copy, and the send.
+func (r *Runner) leaseOf(src dlq.Source) time.Duration {
+	lease := r.o.SendTimeout + 45*time.Second
+	if src.Policy.Probe.Fetch == dlq.FetchAlways {
+		lease += 5 * time.Minute
+	}
+	return lease
+}
+
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

@@ -1,0 +1,73 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// orphanAge is for how long bytes may lie without an entry: they are stored
+// before the envelope that names them, and a sender may take its time between.
+const orphanAge = 24 * time.Hour
+
+// PayloadRows are the store's records of which bytes are held.
+type PayloadRows interface {
+	// ForgetOrphans removes records that no entry holds and that are older than
+	// the time, at most limit, and hands each digest to remove within the same
+	// transaction; a record whose bytes stay, stays.
+	ForgetOrphans(ctx context.Context, before time.Time, limit int, remove func(sha256 string) (bool, error)) (int, error)
+	HoldsPayload(ctx context.Context, sha256 string) (bool, error)
+}
+
+// PayloadFiles are the bytes.
+type PayloadFiles interface {
+	// RemoveIdle removes bytes unless they were put again since the time.
+	RemoveIdle(ctx context.Context, sha256 string, since time.Time) (removed bool, err error)
+	Each(ctx context.Context, f func(sha256 string, size int64, put time.Time) error) error
+	SweepTemporary(ctx context.Context, olderThan time.Time) (removed int, err error)
+}
+
+// Orphans removes bytes that no entry holds any more.
+func Orphans(rows PayloadRows, files PayloadFiles) Step {
+	return Step{Name: "orphans", Every: Minute, Do: func(ctx context.Context, now time.Time) (int, string, error) {
+		before := now.Add(-orphanAge)
+		n, err := bySlices(ctx, func(ctx context.Context, limit int) (int, error) {
+			return rows.ForgetOrphans(ctx, before, limit, func(sha256 string) (bool, error) {
+				return files.RemoveIdle(ctx, sha256, before)
+			})
+		})
+		return n, counted(n, "stored copy that no document holds was removed", "stored copies that no document holds were removed"), err
+	}}
+}
+
+// LostFiles removes bytes that no record names: what a crash between the bytes
+// and their record leaves, and what broken-off uploads began. It has to look at
+// every file, so it is done seldom.
+func LostFiles(rows PayloadRows, files PayloadFiles) Step {
+	return Step{Name: "lost files", Every: Hourly, Do: func(ctx context.Context, now time.Time) (int, string, error) {
+		before := now.Add(-orphanAge)
+		did := 0
+		err := files.Each(ctx, func(sha256 string, _ int64, put time.Time) error {
+			if !put.Before(before) {
+				return ctx.Err()
+			}
+			held, err := rows.HoldsPayload(ctx, sha256)
+			if err != nil || held {
+				return err
+			}
+			removed, err := files.RemoveIdle(ctx, sha256, before)
+			if removed {
+				did++
+			}
+			return err
+		})
+		if err != nil {
+			return did, "", fmt.Errorf("remove bytes without a record: %w", err)
+		}
+		unfinished, err := files.SweepTemporary(ctx, before)
+		if err != nil {
+			err = fmt.Errorf("remove unfinished uploads: %w", err)
+		}
+		return did + unfinished, fmt.Sprintf("%d stored copies without a record and %d unfinished uploads were removed", did, unfinished), err
+	}}
+}

@@ -1,0 +1,144 @@
+package handlers
+
+import (
+	"mime"
+	"net/http"
+
+	"dlo/dlq"
+	"dlo/web"
+
+	"github.com/labstack/echo/v4"
+)
+
+type apiCohort struct {
+	ID           string               `json:"id"`
+	Fingerprints []string             `json:"fingerprints"`
+	Source       string               `json:"source"`
+	Sources      []string             `json:"sources"`
+	ErrorType    string               `json:"error_type"`
+	Template     string               `json:"message_template"`
+	Frame        string               `json:"frame"`
+	Confidence   string               `json:"confidence"`
+	Review       bool                 `json:"low_confidence"`
+	Parked       int64                `json:"parked"`
+	Counts       map[dlq.Status]int64 `json:"counts"`
+	Arrivals     int64                `json:"arrivals"`
+	Oldest       apiTime              `json:"oldest"`
+	Expiring     int64                `json:"expiring"`
+	FirstSeen    apiTime              `json:"first_seen"`
+	LastSeen     apiTime              `json:"last_seen"`
+	Owner        string               `json:"owner"`
+	Ticket       string               `json:"ticket"`
+	Versions     []apiVersionCount    `json:"versions"`
+	Proof        string               `json:"proof"`
+	Daily        []int64              `json:"arrivals_by_day"`
+	Members      []apiFingerprint     `json:"members,omitempty"`
+	Redrives     []apiRedrive         `json:"redrives,omitempty"`
+	Notes        []apiNote            `json:"notes,omitempty"`
+}
+
+type apiVersionCount struct {
+	Source   string       `json:"source"`
+	Versions dlq.Versions `json:"versions"`
+	Parked   int64        `json:"parked"`
+}
+
+type apiFingerprint struct {
+	Fingerprint string      `json:"fingerprint"`
+	Mode        string      `json:"mode"`
+	Confidence  string      `json:"confidence"`
+	Type        string      `json:"type"`
+	RootType    string      `json:"root_type,omitempty"`
+	Frames      []dlq.Frame `json:"frames"`
+	Template    string      `json:"message_template"`
+	Canonical   string      `json:"canonical"`
+}
+
+type apiNote struct {
+	Author    string  `json:"author"`
+	WrittenAt apiTime `json:"written_at"`
+	Note      string  `json:"note"`
+}
+
+// newAPICohort shows a cohort to an actor. Proof is none until a rule concludes
+// more from the verdicts of its replays.
+func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
+	a := apiCohort{ID: c.ID, Fingerprints: c.Fingerprints, Sources: []string{}, ErrorType: c.ErrorType, Template: c.Template, Frame: c.Frame, Confidence: c.Confidence, Review: c.Review, Parked: c.Parked(), Counts: c.Counts,
+		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Versions: []apiVersionCount{}, Proof: "none", Daily: c.Daily}
+	for _, s := range c.Sources {
+		if by.SeesSource(s) {
+			a.Sources = append(a.Sources, s)
+		}
+	}
+	if len(a.Sources) > 0 {
+		a.Source = a.Sources[0]
+	}
+	for _, v := range c.FailedUnder {
+		if by.SeesSource(v.Source) {
+			a.Versions = append(a.Versions, apiVersionCount{v.Source, v.Versions, v.Parked})
+		}
+	}
+	return a
+}
+
+// listCohorts is GET /cohorts. q is free text over type, template and frame.
+func (h *Handlers) listCohorts(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	limit, cursor, err := page(c)
+	if err != nil {
+		return err
+	}
+	q := dlq.CohortQuery{Source: c.QueryParam("source"), Class: c.QueryParam("class"), Status: dlq.Status(c.QueryParam("status")), Text: c.QueryParam("q"), Sort: dlq.CohortSort(c.QueryParam("sort"))}
+	if q.Status != "" && !q.Status.Valid() {
+		return dlq.Invalid("the list was not understood", dlq.Fault{Pointer: "/status", Detail: "a status expected"})
+	}
+	list, next, err := h.Store.Cohorts(c.Request().Context(), by, q, cursor, limit)
+	if err != nil {
+		return err
+	}
+	rows := make([]apiCohort, len(list))
+	for i, cohort := range list {
+		rows[i] = newAPICohort(cohort, by)
+	}
+	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
+}
+
+// showCohort is GET /cohorts/{id or fingerprint}.
+func (h *Handlers) showCohort(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	ctx := c.Request().Context()
+	cohort, err := h.Store.Cohort(ctx, by, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	a := newAPICohort(cohort, by)
+	members, err := h.Store.Fingerprints(ctx, cohort.ID)
+	if err != nil {
+		return err
+	}
+	for _, f := range members {
+		a.Members = append(a.Members, apiFingerprint{f.String(), f.Mode, f.Confidence, f.Type, f.RootType, append([]dlq.Frame{}, f.Frames...), f.Template, f.Canonical})
+	}
+	redrives, err := h.Store.CohortRedrives(ctx, cohort.ID, historyMost)
+	if err != nil {
+		return err
+	}
+	for _, r := range redrives {
+		if by.SeesSource(r.Source) {
+			a.Redrives = append(a.Redrives, newAPIRedrive(r))
+		}
+	}
+	notes, err := h.Store.Notes(ctx, 0, cohort.ID, historyMost)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		a.Notes = append(a.Notes, apiNote{n.Author, apiTime(n.WrittenAt), n.Body})
+	}
+	return web.JSON(c, http.StatusOK, a)
+}
+
+func isType(c echo.Context, want string) bool {
+	media, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type"))
+	return err == nil && media == want
+}

@@ -1,0 +1,269 @@
+package handlers
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"dlo/dlq"
+	"dlo/web"
+
+	"github.com/labstack/echo/v4"
+)
+
+type apiSource struct {
+	dlq.SourcePolicy
+	Signed        bool        `json:"signed"` // a secret is set; it is never shown
+	Paused        bool        `json:"paused"`
+	PausedBy      string      `json:"paused_by,omitempty"`
+	Running       dlq.Running `json:"running"`
+	Delivered     int64       `json:"delivered"`
+	Reported      int64       `json:"reported"`
+	LastArrivalAt apiTime     `json:"last_arrival_at"`
+	Rejected      int64       `json:"rejected"`
+}
+
+func (h *Handlers) sourceAnswer(c echo.Context, s dlq.Source) (apiSource, error) {
+	running, err := h.Store.Running(c.Request().Context(), s.ID)
+	if err != nil {
+		return apiSource{}, err
+	}
+	rejected, err := h.Store.CountRejected(c.Request().Context(), s.Name())
+	return apiSource{SourcePolicy: s.Policy, Signed: s.HasSecret, Paused: s.Paused, PausedBy: s.PausedBy, Running: running, Delivered: s.Delivered, Reported: s.Reported,
+		LastArrivalAt: apiTime(s.LastArrivalAt), Rejected: rejected}, err
+}
+
+func (h *Handlers) visibleSource(c echo.Context) (dlq.Source, error) {
+	by, _ := web.ActorOf(c)
+	if !by.SeesSource(c.Param("name")) {
+		return dlq.Source{}, dlq.Errorf(dlq.KindNotFound, "there is no source of this name")
+	}
+	return h.Store.Source(c.Request().Context(), c.Param("name"))
+}
+
+func (h *Handlers) listSources(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	list, err := h.Store.Sources(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	rows := []apiSource{}
+	for _, s := range list {
+		if !by.SeesSource(s.Name()) {
+			continue
+		}
+		row, err := h.sourceAnswer(c, s)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	return web.JSON(c, http.StatusOK, listAnswer{rows, ""})
+}
+
+func (h *Handlers) showSource(c echo.Context) error {
+	s, err := h.visibleSource(c)
+	if err != nil {
+		return err
+	}
+	answer, err := h.sourceAnswer(c, s)
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, answer)
+}
+
+// putSource is PUT /sources/{name}: the policy whole. What is left out is the
+// default, but for secrets, which are kept.
+func (h *Handlers) putSource(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	if !by.SeesSource(c.Param("name")) {
+		return dlq.Errorf(dlq.KindNotFound, "there is no source of this name")
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return bodyError(err)
+	}
+	policy, err := dlq.ParsePolicy(c.Param("name"), body)
+	if err != nil {
+		return err
+	}
+	s, created, err := h.Store.PutSource(c.Request().Context(), by, policy)
+	if err != nil {
+		return err
+	}
+	answer, err := h.sourceAnswer(c, s)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return web.JSON(c, status, answer)
+}
+
+type pauseRequest struct {
+	Reason string `json:"reason"`
+}
+
+// pauseSource is POST /sources/{name}/pause and /resume.
+func (h *Handlers) pauseSource(paused bool) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		by, _ := web.ActorOf(c)
+		var body pauseRequest
+		if err := readOptionalJSON(c, &body); err != nil {
+			return err
+		}
+		s, err := h.visibleSource(c)
+		if err != nil {
+			return err
+		}
+		if _, err := h.Store.PauseSource(c.Request().Context(), by, s.Name(), paused, body.Reason); err != nil {
+			return err
+		}
+		h.Wake()
+		return h.showSource(c)
+	}
+}
+
+func (h *Handlers) pauseAll(c echo.Context) error  { return h.switchAll(c, true) }
+func (h *Handlers) resumeAll(c echo.Context) error { return h.switchAll(c, false) }
+
+func (h *Handlers) switchAll(c echo.Context, paused bool) error {
+	by, _ := web.ActorOf(c)
+	var body pauseRequest
+	if err := readOptionalJSON(c, &body); err != nil {
+		return err
+	}
+	if err := h.Store.PauseAll(c.Request().Context(), by, paused, body.Reason); err != nil {
+		return err
+	}
+	h.Wake()
+	return web.JSON(c, http.StatusOK, map[string]any{"paused": paused})
+}
+
+// deployment is POST /deployments: what runs now.
+func (h *Handlers) deployment(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	var body struct {
+		Source    string   `json:"source"`
+		Component string   `json:"component"`
+		Version   string   `json:"version"`
+		Stopped   []string `json:"stopped"`
+	}
+	if err := web.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	if body.Source == "" && len(by.Sources) == 1 {
+		body.Source = by.Sources[0]
+	}
+	var faults []dlq.Fault
+	if !dlq.ValidSourceName(body.Source) || !by.SeesSource(body.Source) {
+		faults = append(faults, dlq.Fault{Pointer: "/source", Detail: "a source that this token may report for expected"})
+	}
+	if n := utf8.RuneCountInString(body.Component); n < 1 || n > 128 {
+		faults = append(faults, dlq.Fault{Pointer: "/component", Detail: "1 to 128 characters expected, such as parser"})
+	}
+	if n := utf8.RuneCountInString(body.Version); n > 512 || (n == 0 && len(body.Stopped) == 0) {
+		faults = append(faults, dlq.Fault{Pointer: "/version", Detail: "1 to 512 characters expected, or stopped"})
+	}
+	if len(faults) > 0 {
+		return dlq.Invalid("the deployment was not understood", faults...)
+	}
+	running, err := h.Store.RecordDeployment(c.Request().Context(), by, body.Source, body.Component, body.Version, body.Stopped)
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, map[string]any{"source": body.Source, "running": running})
+}
+
+type apiAlert struct {
+	ID        string  `json:"id"`
+	Rule      string  `json:"rule"`
+	State     string  `json:"state"`
+	Source    string  `json:"source"`
+	Cohort    string  `json:"cohort"`
+	Entry     string  `json:"dlq_id,omitempty"`
+	Operation string  `json:"operation,omitempty"`
+	Since     apiTime `json:"since"`
+	Value     int64   `json:"value"`
+	Limit     int64   `json:"limit"`
+	Why       string  `json:"why"`
+}
+
+func (h *Handlers) listAlerts(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	list, err := h.Store.Alerts(c.Request().Context(), 500)
+	if err != nil {
+		return err
+	}
+	rows := []apiAlert{}
+	for _, a := range list {
+		if a.Source == "" || by.SeesSource(a.Source) {
+			rows = append(rows, apiAlert{a.ID, string(a.Rule), string(a.State), a.Source, a.CohortID, a.DLQID, a.OperationID, apiTime(a.Since), a.Value, a.Limit, a.Why})
+		}
+	}
+	return web.JSON(c, http.StatusOK, listAnswer{rows, ""})
+}
+
+type apiAudit struct {
+	Seq       int64           `json:"seq"`
+	At        apiTime         `json:"at"`
+	ActorKind string          `json:"actor_kind"`
+	Actor     string          `json:"actor"`
+	Action    string          `json:"action"`
+	Entry     string          `json:"dlq_id,omitempty"`
+	Cohort    string          `json:"cohort,omitempty"`
+	Operation string          `json:"operation,omitempty"`
+	Source    string          `json:"source,omitempty"`
+	Detail    json.RawMessage `json:"detail,omitempty"`
+	Hash      string          `json:"hash"`
+}
+
+func (h *Handlers) listAudit(c echo.Context) error {
+	limit, cursor, err := page(c)
+	if err != nil {
+		return err
+	}
+	var before int64
+	if cursor != "" {
+		if err := json.Unmarshal([]byte(cursor), &before); err != nil {
+			return dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected"})
+		}
+	}
+	list, err := h.Store.AuditTrail(c.Request().Context(), before, limit)
+	if err != nil {
+		return err
+	}
+	rows := make([]apiAudit, len(list))
+	next := ""
+	for i, r := range list {
+		rows[i] = apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Hash}
+		if i == limit-1 && r.Seq > 1 {
+			b, _ := json.Marshal(r.Seq) // an integer always marshals
+			next = string(b)
+		}
+	}
+	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
+}
+
+// healthz says that the process answers.
+func (h *Handlers) healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// readyz says that the database and the payload store answer too.
+func (h *Handlers) readyz(c echo.Context) error {
+	ctx := c.Request().Context()
+	if err := h.Store.Ping(ctx); err != nil {
+		return err
+	}
+	if err := h.Payloads.Ping(ctx); err != nil {
+		return err
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+func (h *Handlers) openAPI(c echo.Context) error {
+	return c.Blob(http.StatusOK, "application/yaml", h.OpenAPI)
+}

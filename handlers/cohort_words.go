@@ -1,0 +1,292 @@
+package handlers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dlo/dlq"
+	"dlo/views/components"
+)
+
+// What the list of cohorts and the page of one say alike.
+
+// cohortTitle is what a cohort goes by.
+func cohortTitle(c dlq.Cohort) string {
+	switch {
+	case c.ErrorType != "":
+		return c.ErrorType
+	case c.Review:
+		return "Low confidence"
+	}
+	return "No exception type"
+}
+
+// cohortQuery is what a cohort holds, in the query language; more terms narrow
+// it. The id is written whole: a prefix could match another one day.
+func cohortQuery(id string, terms ...string) string {
+	return strings.Join(append([]string{"cohort:" + dlq.QuoteValue(id)}, terms...), " ")
+}
+
+// liveFix is a version that runs now and under which none of the cohort's stuck
+// documents failed: the reason to try one. It looks at the components that the
+// failures name, those of most documents first.
+func liveFix(c dlq.Cohort, running map[string]dlq.Running) (component, version string, ok bool) {
+	for _, under := range c.FailedUnder {
+		runs := running[under.Source]
+		names := under.Versions.Components()
+		slices.SortStableFunc(names, func(a, b string) int { return weightOf(a) - weightOf(b) })
+		for _, name := range names {
+			for _, now := range runs[name] {
+				if !failedUnder(c, under.Source, name, now) {
+					return name, now, true
+				}
+			}
+		}
+	}
+	return "", "", false
+}
+
+func failedUnder(c dlq.Cohort, source, component, version string) bool {
+	return slices.ContainsFunc(c.FailedUnder, func(v dlq.VersionCount) bool {
+		return v.Source == source && v.Versions[component] == version
+	})
+}
+
+// likeThese is how many stuck documents failed under versions that a fix would
+// replace: those whose version of the component no longer runs. Others were
+// never under the fix's step and are told apart.
+func likeThese(c dlq.Cohort, component string, running map[string]dlq.Running) int64 {
+	var n int64
+	for _, under := range c.FailedUnder {
+		if moved(under.Versions, running[under.Source], component) {
+			n += under.Parked
+		}
+	}
+	return n
+}
+
+// runsNow says what runs of the component by which a set of versions goes.
+func runsNow(v dlq.Versions, running dlq.Running) (words components.Text, other bool) {
+	main := mainComponent(v, running)
+	switch {
+	case main == "":
+		return nil, false
+	case len(running[main]) == 0:
+		return components.PlainText("not reported"), false
+	case running.Has(main, v[main]) && len(running[main]) == 1:
+		return components.PlainText("same"), false
+	case running.Has(main, v[main]):
+		return components.PlainText("still runs, beside " + grouped(len(running[main])-1) + " more"), false
+	}
+	return shownLine(withComponent(main, strings.Join(running[main], ", "))+" runs now", 100), true
+}
+
+// situation is what decides the next step of a cohort.
+type situation struct {
+	parked      int64
+	quarantined int64
+	redriving   int64
+	expiring    int64
+	fix         string // a version that runs now and that nothing failed under: "parser 20251230"
+	today       int64  // arrivals
+	daysBefore  []int64
+	hasTarget   bool
+	source      string // where a target would be set
+}
+
+// step is one verb and why.
+type step struct {
+	verb string
+	why  string
+	tone components.Tone
+	to   stepTarget
+}
+
+// stepTarget is where a step leads.
+type stepTarget int
+
+// Where steps lead.
+const (
+	toCohort stepTarget = iota
+	toQuarantine
+	toExpiring
+	toRedrive
+	toArrivals
+	toFlight
+	toSource
+)
+
+// A burst is at least burstTimes as many arrivals today as on a mean day of
+// those before, and at least burstLeast.
+const (
+	burstTimes = 5
+	burstLeast = 20
+)
+
+// nextStep says what to do about a cohort: one verb, and why. The first rule
+// that fits wins. What is on its way comes before the proposal to send more,
+// and a fix that cannot be tried for want of a target is said to be there.
+func nextStep(s situation) step {
+	switch {
+	case s.quarantined > 0:
+		return step{"Decide", counted(s.quarantined, "document is", "documents are") + " in quarantine", components.Held, toQuarantine}
+	case s.expiring > 0:
+		return step{"Decide", counted(s.expiring, "leaves", "leave") + " within 7 days", components.Deadline, toExpiring}
+	case s.redriving > 0:
+		return step{"Wait", counted(s.redriving, "document is", "documents are") + " on the way", components.Plain, toFlight}
+	case s.fix != "" && s.parked > 0 && s.hasTarget:
+		return step{"Test the fix", s.fix + " is live", components.Plain, toRedrive}
+	case burst(s.today, s.daysBefore):
+		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before", components.Bad, toArrivals}
+	case s.parked > 0 && !s.hasTarget && s.fix != "":
+		return step{"Set a target", s.fix + " is live, and nothing can be sent", components.Plain, toSource}
+	case s.parked > 0 && !s.hasTarget:
+		return step{"Set a target", "without one nothing can be redriven", components.Plain, toSource}
+	case s.parked > 0:
+		return step{"Look", "no version has changed since", components.Plain, toCohort}
+	}
+	return step{"", "nothing is stuck", components.Plain, toCohort}
+}
+
+func burst(today int64, before []int64) bool {
+	return today >= burstLeast && float64(today) >= burstTimes*mean(before)
+}
+
+func mean(days []int64) float64 {
+	if len(days) == 0 {
+		return 0
+	}
+	var sum int64
+	for _, n := range days {
+		sum += n
+	}
+	return float64(sum) / float64(len(days))
+}
+
+func meanWords(days []int64) string {
+	m := mean(days)
+	if m > 0 && m < 1 {
+		return "less than 1"
+	}
+	return grouped(int64(m + 0.5))
+}
+
+// situationOf gathers what decides a cohort's next step.
+func situationOf(c dlq.Cohort, known knownSources) situation {
+	s := situation{parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring}
+	if component, version, ok := liveFix(c, known.running); ok {
+		s.fix = shownLine(withComponent(component, version), 80).String()
+	}
+	if days := len(c.Daily); days > 0 {
+		s.today, s.daysBefore = c.Daily[days-1], c.Daily[:days-1]
+	}
+	for _, name := range c.Sources {
+		if _, visible := known.byName[name]; visible && s.source == "" {
+			s.source = name
+		}
+		s.hasTarget = s.hasTarget || known.hasTarget(name)
+	}
+	return s
+}
+
+// stepHref is where a step leads for a cohort.
+func stepHref(s step, c dlq.Cohort, source string) string {
+	switch s.to {
+	case toQuarantine:
+		return entriesHref(cohortQuery(c.ID, "status:quarantined"))
+	case toExpiring:
+		return entriesHref(cohortQuery(c.ID, "status:parked", "expires:<7d"))
+	case toFlight:
+		return entriesHref(cohortQuery(c.ID, "status:redriving"))
+	case toSource:
+		return sourceHref(source)
+	case toRedrive:
+		return cohortHref(c.ID) + "#prove"
+	case toArrivals:
+		return cohortHref(c.ID) + "#arrivals-title"
+	}
+	return cohortHref(c.ID)
+}
+
+// replaysLooked is how many of a cohort's newest replays its screens look at.
+const replaysLooked = 50
+
+// replaySummary counts what replays say, without concluding from it.
+type replaySummary struct {
+	seen, passed, failed, flying int
+	more                         bool // there are older ones that were not looked at
+}
+
+func summarise(replays []dlq.Redrive) replaySummary {
+	s := replaySummary{seen: len(replays), more: len(replays) >= replaysLooked}
+	for _, r := range replays {
+		switch {
+		case r.InFlight():
+			s.flying++
+		case r.Outcome.Success():
+			s.passed++
+		case r.Outcome == dlq.OutcomeFailed:
+			s.failed++
+		}
+	}
+	return s
+}
+
+// words: "3 replays · 2 passed".
+func (s replaySummary) words() string {
+	if s.seen == 0 {
+		return "Not tested"
+	}
+	head := counted(s.seen, "replay", "replays")
+	if s.more {
+		head = "Last " + head
+	}
+	words := fmt.Sprintf("%s · %s passed", head, grouped(s.passed))
+	if s.flying > 0 {
+		words += " · " + grouped(s.flying) + " in flight"
+	}
+	return words
+}
+
+// proofTag says which replays there were. What they prove together is not
+// concluded here.
+func proofTag(c dlq.Cohort, replays []dlq.Redrive) components.Tag {
+	s := summarise(replays)
+	t := components.Tag{Text: s.words(), Tone: components.Plain}
+	switch {
+	case s.seen == 0:
+		t.Tone = components.Quiet
+		return t
+	case s.flying > 0:
+		t.Tone = components.Info
+	}
+	t.Href = cohortHref(c.ID) + "#replays"
+	return t
+}
+
+// oldestWords is how long the oldest document has been stuck.
+func oldestWords(c dlq.Cohort, now time.Time) string {
+	if c.Oldest.IsZero() {
+		return ""
+	}
+	return span(now.Sub(c.Oldest))
+}
+
+// ints makes a series for a chart.
+func ints(values []int64) []int {
+	out := make([]int, len(values))
+	for i, v := range values {
+		out[i] = int(v)
+	}
+	return out
+}
+
+func sumOf(values []int64) int64 {
+	var sum int64
+	for _, v := range values {
+		sum += v
+	}
+	return sum
+}

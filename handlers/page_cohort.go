@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"dlo/dlq"
+	"dlo/views/cohort"
+	"dlo/views/components"
+	"dlo/web"
+)
+
+// How much of a cohort's past its page reads.
+const (
+	notesRead       = 50
+	auditRead       = 50
+	deploymentsRead = 50 // of each source
+)
+
+// cohortPage is one defect. A fingerprint in the address leads to the cohort
+// that it belongs to now, whose address is the one to keep.
+func (h *Handlers) cohortPage(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	ctx := c.Request().Context()
+	found, err := h.Store.Cohort(ctx, by, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	if found.ID != c.Param("id") {
+		return c.Redirect(http.StatusFound, cohortHref(found.ID))
+	}
+
+	f := cohortFacts{cohort: found, by: by, now: h.Now()}
+	if err := h.fillCohort(ctx, &f); err != nil {
+		return err
+	}
+	params := c.QueryParams()
+	f.entries = entryList{id: entriesRegion, path: cohortHref(found.ID), params: params}
+	f.entries.query, _ = dlq.ParseQuery(cohortQuery(found.ID, "status:"+string(cohortStatus(params))))
+	if err := h.fillEntryList(ctx, by, &f.entries); err != nil {
+		return err
+	}
+	title := titleOf(cohortTitle(found))
+	if f.frame, err = h.layout(c, title, "", components.Link{Text: "Cohorts", Href: "/cohorts"}, components.Link{Text: shortID(firstFingerprint(found))}); err != nil {
+		return err
+	}
+	f.csrf = f.frame.CSRF
+	return web.Render(c, http.StatusOK, cohort.Page(newCohortPage(f)))
+}
+
+// firstFingerprint is what people know a cohort by.
+func firstFingerprint(c dlq.Cohort) string {
+	if len(c.Fingerprints) == 0 {
+		return c.ID
+	}
+	return c.Fingerprints[0]
+}
+
+// fillCohort reads what the page of a cohort says beside its documents.
+func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
+	id := f.cohort.ID
+	var err error
+	if f.known, err = h.sourcesFor(ctx, f.by, sourcesOfCohorts([]dlq.Cohort{f.cohort})); err != nil {
+		return err
+	}
+	if f.members, err = h.Store.Fingerprints(ctx, id); err != nil {
+		return err
+	}
+	if f.months, err = h.Store.VersionMonths(ctx, id); err != nil {
+		return err
+	}
+	if f.arrivals, err = h.Store.DailyArrivals(ctx, id, arrivalDays); err != nil {
+		return err
+	}
+	if f.replays, err = h.Store.CohortRedrives(ctx, id, replaysLooked); err != nil {
+		return err
+	}
+	if f.notes, err = h.Store.Notes(ctx, 0, id, notesRead); err != nil {
+		return err
+	}
+	if f.audit, err = h.Store.AuditOfCohort(ctx, id, auditRead); err != nil {
+		return err
+	}
+	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
+		return err
+	}
+	f.runbook = runbookHTML(f.cohort, f.known, f.notes)
+	from := f.now.AddDate(0, 0, -arrivalDays)
+	for _, name := range f.cohort.Sources {
+		source, visible := f.known.byName[name]
+		if !visible {
+			continue
+		}
+		list, err := h.Store.Deployments(ctx, source.ID, from.UnixMilli(), deploymentsRead)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			f.deployments = append(f.deployments, deployed{d, name})
+		}
+	}
+	return nil
+}

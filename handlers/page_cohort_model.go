@@ -1,0 +1,353 @@
+package handlers
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlo/dlq"
+	"dlo/views/cohort"
+	"dlo/views/components"
+	"dlo/views/layout"
+)
+
+// cohortFacts is all that the page of a cohort is made from.
+type cohortFacts struct {
+	frame       layout.Model
+	cohort      dlq.Cohort
+	known       knownSources
+	members     []dlq.Fingerprint
+	months      []dlq.VersionMonth
+	arrivals    []int64 // a day, oldest first, today last
+	deployments []deployed
+	replays     []dlq.Redrive
+	notes       []dlq.Note
+	audit       []dlq.AuditRow
+	runbook     string // HTML, cleaned
+	entries     entryList
+	pausedBy    string
+	csrf        string
+	now         time.Time
+	by          dlq.Actor
+}
+
+// deployed is a deployment with the source that it was in.
+type deployed struct {
+	dlq.Deployment
+	source string
+}
+
+// newCohortPage is one defect: what it is, what is known of a fix, since when,
+// under which code, and the documents that it holds.
+func newCohortPage(f cohortFacts) cohort.Model {
+	m := cohort.Model{
+		Layout:   f.frame,
+		Type:     shownLine(cohortTitle(f.cohort), 200),
+		Template: shownLine(f.cohort.Template, 400),
+		State:    cohortState(f.cohort),
+		Facts:    cohortHeadFacts(f),
+		Notices:  cohortNotices(f),
+		Redrive:  newRedriveForm(f),
+		Runbook:  newRunbook(f),
+		Replays:  newReplays(f),
+		Arrivals: newArrivals(f),
+		Versions: newVersions(f),
+		MadeOf:   newMadeOf(f.members),
+		Filters:  cohortEntryFilters(f),
+		Entries:  newEntryTable(f.entries),
+		Activity: newCohortActivity(f),
+	}
+	m.Actions, m.More = cohortActions(f)
+	if len(f.entries.rows) == 0 {
+		m.Entries = components.EntryTable{ID: f.entries.id, Empty: noCohortEntries(f)}
+	}
+	return m
+}
+
+// cohortState are the states that its documents are in beside being stuck.
+func cohortState(c dlq.Cohort) []components.Tag {
+	var tags []components.Tag
+	if c.Review {
+		tags = append(tags, components.Tag{Text: "low confidence", Tone: components.Quiet, Title: "In review: no failures, and outside what is counted as stuck."})
+	}
+	for _, s := range []dlq.Status{dlq.StatusQuarantined, dlq.StatusRedriving} {
+		if n := c.Counts[s]; n > 0 {
+			tags = append(tags, components.Tag{Text: grouped(n) + " " + map[dlq.Status]string{dlq.StatusQuarantined: "in quarantine", dlq.StatusRedriving: "redriving"}[s], Tone: statusTones[s], Href: entriesHref(cohortQuery(c.ID, "status:"+string(s)))})
+		}
+	}
+	return tags
+}
+
+func cohortHeadFacts(f cohortFacts) []components.Fact {
+	c := f.cohort
+	stuck := "stuck"
+	if c.Review {
+		stuck = "in review"
+	}
+	facts := []components.Fact{{Text: grouped(c.Parked()) + " " + stuck, Href: entriesHref(cohortQuery(c.ID, "status:parked"))}}
+	for _, name := range c.Sources {
+		if _, visible := f.known.byName[name]; visible {
+			facts = append(facts, components.Fact{Text: titleOf(name), Href: sourceHref(name)})
+		}
+	}
+	facts = append(facts, components.Fact{Text: "owner " + ownerWord(cohortOwner(c, f.known))})
+	if c.Ticket != "" {
+		facts = append(facts, components.Fact{Text: "ticket", Value: shownLine(c.Ticket, 120), Href: ticketHref(c.Ticket)})
+	}
+	if c.Expiring > 0 {
+		facts = append(facts, components.Fact{Text: grouped(c.Expiring) + " " + verb(c.Expiring, "leaves", "leave") + " within 7 days", Tone: components.Deadline, Href: entriesHref(cohortQuery(c.ID, "status:parked", "expires:<7d"))})
+	}
+	if !c.Oldest.IsZero() {
+		facts = append(facts, components.Fact{Text: "oldest " + oldestWords(c, f.now), Title: "stuck since " + dateOf(c.Oldest)})
+	}
+	facts = append(facts,
+		components.Fact{Text: counted(c.Arrivals, "failure", "failures") + " since", Time: day(c.FirstSeen)},
+		components.Fact{Text: "last", Time: since(f.now, c.LastSeen)},
+		components.Fact{Text: "what this is made of", Href: "#made-of"})
+	return facts
+}
+
+// cohortActions are the buttons that work in this state for this person.
+func cohortActions(f cohortFacts) (actions, more []components.Action) {
+	c, back := f.cohort, cohortHref(f.cohort.ID)
+	if f.by.May(dlq.MayNote) {
+		actions = append(actions, components.Action{Label: "Assign", Href: back + "/assign", Key: "a"})
+	}
+	if !f.by.May(dlq.MayDecide) {
+		return actions, nil
+	}
+	of := func(kind dlq.OperationKind, label string, statuses ...dlq.Status) (components.Action, bool) {
+		var n int64
+		terms := make([]string, len(statuses))
+		for i, s := range statuses {
+			n += c.Counts[s]
+			terms[i] = string(s)
+		}
+		return components.Action{Label: label, Href: confirmHref(kind, cohortQuery(c.ID, "status:"+strings.Join(terms, ",")), -1, back), Why: documents(n), Key: bulkKeys[kind]}, n > 0
+	}
+	if a, ok := of(dlq.OperationExtend, "Keep longer", dlq.StatusParked, dlq.StatusQuarantined); ok {
+		actions = append([]components.Action{a}, actions...)
+	}
+	for _, a := range []struct {
+		kind     dlq.OperationKind
+		label    string
+		statuses []dlq.Status
+	}{
+		{dlq.OperationRelease, "Release from quarantine", []dlq.Status{dlq.StatusQuarantined}},
+		{dlq.OperationQuarantine, "Quarantine what is stuck", []dlq.Status{dlq.StatusParked}},
+		{dlq.OperationArchive, "Archive", []dlq.Status{dlq.StatusParked, dlq.StatusQuarantined}},
+		{dlq.OperationRestore, "Restore from the archive", []dlq.Status{dlq.StatusArchived}},
+	} {
+		if action, ok := of(a.kind, a.label, a.statuses...); ok {
+			more = append(more, action)
+		}
+	}
+	return actions, more
+}
+
+// cohortNotices say what stands in the way of a redrive, or is under way.
+func cohortNotices(f cohortFacts) []components.Notice {
+	var notices []components.Notice
+	flying := map[string]int{}
+	var order []string
+	for _, r := range f.replays {
+		if r.InFlight() {
+			if flying[r.OperationID] == 0 {
+				order = append(order, r.OperationID)
+			}
+			flying[r.OperationID]++
+		}
+	}
+	for _, id := range order {
+		notices = append(notices, components.Notice{Tone: components.Info, Title: counted(flying[id], "document is", "documents are") + " on the way.",
+			Links: []components.Link{{Text: "See the operation", Href: operationHref(id)}}})
+	}
+	for _, name := range f.cohort.Sources {
+		s, visible := f.known.byName[name]
+		if !visible {
+			continue
+		}
+		if s.Paused && f.pausedBy == "" {
+			notices = append(notices, components.Notice{Tone: components.Held, Title: "Redrives of " + titleOf(name) + " are paused by " + s.PausedBy + ".", Links: []components.Link{{Text: "Look at the source", Href: sourceHref(name)}}})
+		}
+		if neverReported(s) {
+			notices = append(notices, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(s), Links: []components.Link{{Text: "Look at the source", Href: sourceHref(name)}}})
+		}
+	}
+	return notices
+}
+
+// newRedriveForm asks for a redrive of what is stuck, or says why there can be
+// none. It leads to the page that confirms it, with the number that stands here.
+func newRedriveForm(f cohortFacts) *components.RedriveForm {
+	c, s := f.cohort, situationOf(f.cohort, f.known)
+	r := &components.RedriveForm{Question: "Does the code that runs now get past this error?", Covered: counted(c.Parked(), "document", "documents") + " stuck", Because: becauseOf(f, s)}
+	if s.fix != "" {
+		r.Question = "Does " + s.fix + " fix it?"
+		r.Others = otherVersions(f)
+	}
+	switch {
+	case c.Parked() == 0:
+		r.None = "Nothing is stuck here, so there is nothing to redrive."
+	case !s.hasTarget && s.source != "":
+		r.None = titleOf(s.source) + " has no redrive target, so nothing can be sent."
+		r.NoneLink = components.Link{Text: "Look at its policy", Href: sourceHref(s.source)}
+	case !f.by.May(dlq.MayDecide):
+		r.None = roleCannot(f.by.Role)
+	}
+	if r.None != "" {
+		return r
+	}
+	r.Form = components.Form{
+		ID: "redrive", CSRF: f.csrf, Action: "/confirm", Submit: "Redrive " + grouped(c.Parked()), Tone: components.Primary, Key: "r",
+		Fields: []components.Field{
+			{Name: "action", Value: string(dlq.OperationRedrive)},
+			{Name: "q", Value: cohortQuery(c.ID, "status:parked")},
+			{Name: "expect", Value: strconv.FormatInt(c.Parked(), 10)},
+			{Name: "back", Value: cohortHref(c.ID)},
+		},
+	}
+	return r
+}
+
+// becauseOf says what is known so far, and what a replay would add.
+func becauseOf(f cohortFacts, s situation) string {
+	seen := summarise(f.replays)
+	words := "No replay of this defect yet. Redrive one document first: it tells whether the code that runs now gets past this error."
+	if seen.seen > 0 {
+		words = seen.words() + "."
+	}
+	if s.fix == "" && len(f.cohort.FailedUnder) > 0 && s.parked > 0 {
+		words += " No version that these failed under is known to have been replaced, so a replay may only fail again."
+	}
+	return words
+}
+
+// otherVersions are stuck documents that failed under a version that still
+// runs: a fix that replaced another says nothing of them.
+func otherVersions(f cohortFacts) components.Link {
+	component, _, ok := liveFix(f.cohort, f.known.running)
+	if !ok {
+		return components.Link{}
+	}
+	var n int64
+	var versions []string
+	for _, under := range f.cohort.FailedUnder {
+		if version := under.Versions[component]; f.known.running[under.Source].Has(component, version) {
+			n += under.Parked
+			versions = append(versions, dlq.QuoteValue(version))
+		}
+	}
+	if n == 0 {
+		return components.Link{}
+	}
+	link := components.Link{Text: grouped(n) + " of them under a version that still runs"}
+	if queryable(component) {
+		link.Href = entriesHref(cohortQuery(f.cohort.ID, "status:parked", component+":"+strings.Join(versions, ",")))
+	}
+	return link
+}
+
+// queryable says whether the query language has a key for a component.
+func queryable(component string) bool {
+	for _, name := range componentsByWeight {
+		if name == component {
+			return true
+		}
+	}
+	return false
+}
+
+// newRunbook is what people know of the defect: of its sources, and what they
+// noted here.
+func newRunbook(f cohortFacts) cohort.Runbook {
+	r := cohort.Runbook{Text: components.Markdown{SanitisedHTML: f.runbook}, None: "Nothing is known yet. Note what helped, so that the next person need not find out again."}
+	if f.cohort.Ticket != "" {
+		r.Ticket = components.Link{Text: titleOf(f.cohort.Ticket), Href: ticketHref(f.cohort.Ticket)}
+	}
+	if f.by.May(dlq.MayNote) {
+		r.Edit = components.Link{Text: "Write a note", Href: "#note"}
+	}
+	return r
+}
+
+// newReplays are the replays as evidence: whether the document changed, whether
+// the code did, and what came of it.
+func newReplays(f cohortFacts) cohort.Replays {
+	r := cohort.Replays{Summary: "none yet", None: "A first replay of a stored copy tells whether the code that runs now gets past this error."}
+	if len(f.replays) == 0 {
+		return r
+	}
+	r.Summary = summarise(f.replays).words()
+	counts := 0
+	for _, replay := range f.replays {
+		v := replay.Verdict()
+		if v.Name == dlq.VerdictFixedByCode || v.Name == dlq.VerdictStillBroken {
+			counts++
+		}
+		if len(r.Rows) == replaysShown {
+			continue
+		}
+		row := cohort.Replay{
+			Document: shownLine(replay.DocID, 80), Href: entryHref(replay.DLQID),
+			Bytes:   bytesTag(dlq.Evidence{Bytes: v.Bytes, Grade: v.Grade, Caveats: v.Caveats}),
+			Code:    codeTag(v.Code, v.Moved),
+			Verdict: verdictWord(replay), Counts: countsFor(v), Tone: verdictTone(v), When: moment(replay.CreatedAt),
+		}
+		if !replay.SettledAt.IsZero() {
+			row.When = moment(replay.SettledAt)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	if counts > 0 {
+		r.Summary += " · " + grouped(counts) + " " + verb(int64(counts), "counts", "count") + " for others"
+	}
+	if len(f.replays) > replaysShown {
+		r.More = components.Link{Text: "The newest " + grouped(replaysShown) + " are shown. All that were redriven", Href: entriesHref(cohortQuery(f.cohort.ID, "redrives:>0"))}
+	}
+	return r
+}
+
+// replaysShown is how many rows the table of replays has at most.
+const replaysShown = 12
+
+// cohortEntryFilters are the states that the list of documents can show.
+func cohortEntryFilters(f cohortFacts) []components.Chip {
+	var chips []components.Chip
+	asked := cohortStatus(f.entries.params)
+	for _, s := range []dlq.Status{dlq.StatusParked, dlq.StatusRedriving, dlq.StatusQuarantined, dlq.StatusArchived, dlq.StatusResolved} {
+		if f.cohort.Counts[s] == 0 && s != asked {
+			continue
+		}
+		value := string(s)
+		if s == dlq.StatusParked {
+			value = ""
+		}
+		chips = append(chips, components.Chip{Text: sentenceStart(statusWords[s]), Count: grouped(f.cohort.Counts[s]), Href: f.entries.href("status", value), On: s == asked})
+	}
+	return chips
+}
+
+// cohortStatus is the state whose documents are asked for.
+func cohortStatus(params url.Values) dlq.Status {
+	if s := dlq.Status(params.Get("status")); s.Valid() {
+		return s
+	}
+	return dlq.StatusParked
+}
+
+func noCohortEntries(f cohortFacts) *components.Empty {
+	if f.entries.from > 0 {
+		return &components.Empty{Title: "The list ends here", Links: []components.Link{{Text: "First page", Href: f.entries.href("after", "")}}}
+	}
+	e := &components.Empty{Title: "No document is stuck here now"}
+	if s := cohortStatus(f.entries.params); s != dlq.StatusParked {
+		e.Title = "No document is in this state"
+	}
+	if n := f.cohort.Counts[dlq.StatusResolved]; n > 0 {
+		e.Text = counted(n, "document that was here is", "documents that were here are") + " resolved."
+		e.Links = []components.Link{{Text: "See them", Href: f.entries.href("status", string(dlq.StatusResolved))}}
+	}
+	return e
+}

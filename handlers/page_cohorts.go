@@ -1,0 +1,146 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"dlo/dlq"
+	"dlo/views/cohorts"
+	"dlo/views/components"
+	"dlo/web"
+)
+
+// cohortsPage is the home page: which few defects stand behind all that is
+// stuck, and what to do about each.
+func (h *Handlers) cohortsPage(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	ctx, params := c.Request().Context(), c.QueryParams()
+	f := cohortsFacts{params: params, now: h.Now(), by: by}
+	var err error
+	if f.rows, f.next, err = h.Store.Cohorts(ctx, by, cohortQueryOf(params), params.Get("after"), pageRows); err != nil {
+		return err
+	}
+	if len(f.rows) == 0 {
+		if first, err := h.neverAny(ctx, by); err != nil || first {
+			return h.firstPage(c, by, err)
+		}
+	}
+	if f.known, err = h.sourcesFor(ctx, by, sourcesOfCohorts(f.rows)); err != nil {
+		return err
+	}
+	if f.replays, err = h.replaysOf(ctx, f.rows); err != nil {
+		return err
+	}
+	choices, err := h.choicesFor(ctx, by)
+	if err != nil {
+		return err
+	}
+	f.classes = choices.Classes
+	if f.totals, err = h.totals(c); err != nil {
+		return err
+	}
+	if f.frame, err = h.layout(c, "Cohorts", ""); err != nil {
+		return err
+	}
+	f.frame.Fresh = &components.Fresh{Poll: freshPoll(f.now)}
+	return web.Render(c, http.StatusOK, cohorts.Page(newCohortsPage(f)))
+}
+
+// neverAny says whether there never was a cohort that somebody may know of.
+func (h *Handlers) neverAny(ctx context.Context, by dlq.Actor) (bool, error) {
+	any, _, err := h.Store.Cohorts(ctx, by, dlq.CohortQuery{}, "", 1)
+	return len(any) == 0, err
+}
+
+// firstPage waits for the first document. While it waits, its own question
+// changes nothing on the screen, so that what is selected there stays.
+func (h *Handlers) firstPage(c echo.Context, by dlq.Actor, err error) error {
+	if err != nil {
+		return err
+	}
+	if c.QueryParam("wait") != "" && c.Request().Header.Get("HX-Request") != "" {
+		return c.NoContent(http.StatusNoContent)
+	}
+	frame, err := h.layout(c, "Waiting for the first document", "")
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, cohorts.Page(newFirst(frame, strings.TrimSuffix(h.PublicURL.String(), "/"), by.May(dlq.MayManageAccess))))
+}
+
+// replaysOf reads the newest replays of each cohort of a page.
+func (h *Handlers) replaysOf(ctx context.Context, list []dlq.Cohort) (map[string][]dlq.Redrive, error) {
+	replays := make(map[string][]dlq.Redrive, len(list))
+	for _, c := range list {
+		of, err := h.Store.CohortRedrives(ctx, c.ID, replaysLooked)
+		if err != nil {
+			return nil, err
+		}
+		replays[c.ID] = of
+	}
+	return replays, nil
+}
+
+// sourcesOfCohorts are the sources whose running versions a list needs.
+func sourcesOfCohorts(list []dlq.Cohort) []string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Sources...)
+		for _, under := range c.FailedUnder {
+			names = append(names, under.Source)
+		}
+	}
+	return names
+}
+
+// cohortsFresh is the pill that says what came since the list was drawn; it
+// answers nothing while nothing did.
+func (h *Handlers) cohortsFresh(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	ms, err := strconv.ParseInt(c.QueryParam("since"), 10, 64)
+	if err != nil || ms < 0 {
+		return dlq.Invalid("What is new cannot be told without the moment to count from.", dlq.Fault{Pointer: "/since", Detail: "milliseconds since 1970 expected"})
+	}
+	review := false
+	latest, _, err := h.Store.Cohorts(c.Request().Context(), by, dlq.CohortQuery{Review: &review, Sort: dlq.CohortsByLastSeen}, "", freshLooked)
+	if err != nil {
+		return err
+	}
+	pill, any := newFresh(latest, time.UnixMilli(ms), "/cohorts")
+	if !any {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return web.Render(c, http.StatusOK, components.FreshPill(pill))
+}
+
+// selectedMost bounds how many cohorts one address names.
+const selectedMost = 200
+
+// cohortsSelected turns cohorts that were ticked into the query of their
+// documents, and leads to the page that confirms the action on those. What they
+// hold is counted there, and the count holds against what then runs.
+func (h *Handlers) cohortsSelected(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	kind, ids := dlq.OperationKind(c.Param("action")), c.QueryParams()["id"]
+	if !kind.Valid() {
+		return dlq.Errorf(dlq.KindNotFound, "There is no such action.")
+	}
+	if len(ids) == 0 || len(ids) > selectedMost {
+		return dlq.Invalid("Tick the box of at least one cohort first.", dlq.Fault{Pointer: "/id", Detail: "1 to 200 cohorts expected"})
+	}
+	text := "cohort:" + quotedList(ids) + " " + statusTermFor(kind)
+	q, bad := dlq.ParseQuery(text)
+	if len(bad) > 0 {
+		return dlq.QueryError(bad)
+	}
+	count, err := h.Store.CountEntries(c.Request().Context(), by, q)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusFound, confirmHref(kind, text, count, web.SafeNext(c.QueryParam("back"))))
+}

@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"net/url"
+
+	"dlo/dlq"
+	"dlo/views/components"
+	"dlo/views/entries"
+	"dlo/views/layout"
+)
+
+// entriesFacts is all that the list of documents is made from.
+type entriesFacts struct {
+	frame   layout.Model
+	params  url.Values
+	text    string        // the query as it was typed
+	bad     []dlq.BadTerm // then nothing was searched
+	list    entryList
+	totals  dlq.Totals
+	sources []dlq.Source
+	choices dlq.FilterChoices
+}
+
+// newEntriesPage is the flat, searchable list.
+func newEntriesPage(f entriesFacts) entries.Model {
+	m := entries.Model{
+		Layout:  f.frame,
+		Heading: documents(f.list.total),
+		Query:   f.text,
+		Quick:   quickSearches(f.totals),
+		Filters: newFilters(f.list.query, f.sources, f.choices),
+		Help:    queryHelp(),
+	}
+	if len(f.bad) > 0 {
+		m.Heading = "Documents"
+		m.Problem = newProblemTerm(f.text, f.bad)
+		m.Filters[0].Value = f.text
+		m.Table = components.EntryTable{ID: f.list.id, Empty: &components.Empty{Title: "The search has a term that cannot be read", Text: "Mend it above, or take it out."}}
+		return m
+	}
+	m.Terms = termChips(f.list.query, func(q string) string { return f.list.href("q", q) })
+	m.Table = newEntryTable(f.list)
+	if len(f.list.rows) == 0 {
+		m.Table = components.EntryTable{ID: f.list.id, Empty: noDocuments(f)}
+	}
+	return m
+}
+
+// noDocuments says why there is nothing, and where there is something.
+func noDocuments(f entriesFacts) *components.Empty {
+	if f.list.from > 0 {
+		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.list.href("after", "")}}}
+	}
+	if f.text == usualQuery {
+		return &components.Empty{Title: "Nothing is stuck", Text: "Every document that failed got through, or was decided. New failures appear here.",
+			Links: []components.Link{{Text: "See what was resolved", Href: entriesHref("status:resolved")}}}
+	}
+	return &components.Empty{Title: "No document matches", Text: "Take a term out, or look at everything that is stuck.", Links: []components.Link{{Text: "What is stuck", Href: entriesHref(usualQuery)}}}
+}
+
+// quickSearches are whole queries that people come for.
+func quickSearches(t dlq.Totals) []components.Chip {
+	return []components.Chip{
+		{Text: "Stuck", Count: grouped(t.Stuck), Href: entriesHref("status:parked -reason:low_confidence")},
+		{Text: "In quarantine", Count: grouped(t.Quarantined), Href: entriesHref("status:quarantined")},
+		{Text: "Leave within 7 days", Count: grouped(t.Expiring), Href: entriesHref("status:parked expires:<7d")},
+		{Text: "Archive", Count: grouped(t.Archived), Href: entriesHref("status:archived")},
+		{Text: "Low confidence", Count: grouped(t.InReview), Href: entriesHref("status:parked reason:low_confidence")},
+		{Text: "Without an owner", Href: entriesHref("status:open owner:nobody")},
+	}
+}

@@ -1,0 +1,110 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"dlo/dlq"
+	"dlo/views/layout"
+	"dlo/views/login"
+	"dlo/web"
+)
+
+// signInPolicy is whom the trail names where nobody is signed in yet.
+var signInPolicy = dlq.Policy("sign-in")
+
+// loginPage shows the form; who is signed in already is sent on.
+func (h *Handlers) loginPage(c echo.Context) error {
+	next := web.SafeNext(c.QueryParam("next"))
+	if _, ok := web.PersonOf(c); ok {
+		return web.Redirect(c, next)
+	}
+	m := newLogin(next, "", h.Sessions.CSRFToken(c))
+	if next != "/" {
+		m.Notice = "Sign in, and you are taken to where you were going."
+	}
+	return web.Render(c, http.StatusOK, login.Page(m))
+}
+
+// signIn tries an address and a password. Whatever is wrong, the answer and the
+// work behind it are the same, so that nothing is learnt of who has an account.
+func (h *Handlers) signIn(c echo.Context) error {
+	ctx, r := c.Request().Context(), c.Request()
+	email, password, next := dlq.NormalEmail(r.PostFormValue("email")), r.PostFormValue("password"), web.SafeNext(r.PostFormValue("next"))
+
+	if err := h.Throttle.Try(ctx, email, c.RealIP()); err != nil {
+		return err
+	}
+	person, hash, found, err := h.Store.PersonByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	if !found || person.Disabled {
+		hash = ""
+	}
+	match, rehash, err := h.Passwords.Verify(ctx, hash, password)
+	if err != nil {
+		return err
+	}
+	if !match {
+		if err := h.Store.Audit(ctx, signInPolicy, "person.sign_in_failed", nil, "", failedSignIn(person, found)); err != nil {
+			return err
+		}
+		m := newLogin(next, email, h.Sessions.CSRFToken(c))
+		m.Error = "That address and password do not fit together."
+		return web.Render(c, http.StatusUnauthorized, login.Page(m))
+	}
+
+	if rehash {
+		if hash, err = h.Passwords.Hash(ctx, password); err != nil {
+			return err
+		}
+		if err := h.Store.SetPassword(ctx, person.Actor(), person.ID, hash, true); err != nil {
+			return err
+		}
+	}
+	if err := h.Throttle.Succeeded(ctx, email, c.RealIP()); err != nil {
+		return err
+	}
+	if err := h.startSession(c, person); err != nil {
+		return err
+	}
+	return web.Redirect(c, next)
+}
+
+// startSession signs a person in and writes so into the trail.
+func (h *Handlers) startSession(c echo.Context, person dlq.Person) error {
+	if err := h.Store.Audit(c.Request().Context(), person.Actor(), "person.signed_in", nil, "", nil); err != nil {
+		return err
+	}
+	return h.Sessions.SignIn(c, person)
+}
+
+// signOut ends the session. The trail is written first: afterwards nobody is
+// known.
+func (h *Handlers) signOut(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	if err := h.Store.Audit(c.Request().Context(), by, "person.signed_out", nil, "", nil); err != nil {
+		return err
+	}
+	if err := h.Sessions.SignOut(c); err != nil {
+		return err
+	}
+	return web.Redirect(c, "/login")
+}
+
+// newLogin is the sign-in form.
+func newLogin(next, email, csrf string) login.Model {
+	return login.Model{Bare: layout.BareModel{Title: "Sign in"}, CSRF: csrf, Next: next, Email: email}
+}
+
+// failedSignIn is what the trail keeps of a try: whose account it was, where it
+// was somebody's. An address that nobody has is not kept at all, because it is
+// as often as not a password typed into the wrong field.
+func failedSignIn(p dlq.Person, found bool) map[string]any {
+	if !found {
+		return map[string]any{"account": "none"}
+	}
+	return map[string]any{"account": p.ID, "disabled": p.Disabled}
+}

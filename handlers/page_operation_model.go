@@ -1,0 +1,274 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dlo/dlq"
+	"dlo/views/components"
+	"dlo/views/operation"
+	"dlo/web"
+)
+
+// itemsShown is how many items a page of an operation holds.
+const itemsShown = 50
+
+// operationFacts is what the page of one operation is made from.
+type operationFacts struct {
+	operation dlq.Operation
+	leftOut   map[dlq.LeftOut]int64
+	outcomes  map[dlq.OutcomeResult]int64
+	items     []operationItem
+	state     dlq.ItemState // of the items that are shown; empty: all
+	after     int64         // the position before the first item
+	more      bool          // items follow
+	hidden    int           // items of sources that the viewer may not see
+	paused    string
+	by        dlq.Actor
+	csrf      string
+	now       time.Time
+}
+
+// operationItem is an item with its redrive, where it has one.
+type operationItem struct {
+	item    dlq.Item
+	redrive *dlq.Redrive
+}
+
+// newOperationPage shapes one bulk action.
+func newOperationPage(f operationFacts) operation.Model {
+	o := f.operation
+	m := operation.Model{Title: operationTitle(o), Of: components.Link{Text: operationOf(o).String()}, Running: newOperationRunning(f), Terms: operationTerms(o),
+		HasVerdict: o.Kind == dlq.OperationRedrive, Filters: itemFilters(o, f.state)}
+	if o.Query != "" {
+		m.Of.Href = entriesHref(o.Query)
+	}
+	for _, why := range leftOutOrder {
+		if n := f.leftOut[why]; n > 0 {
+			m.LeftOut = append(m.LeftOut, operation.LeftOut{Count: components.Link{Text: grouped(n), Href: itemsHref(o.ID, dlq.ItemLeftOut, 0)}, Why: leftOutWords[why], Do: leftOutDo[why]})
+		}
+	}
+	for _, i := range f.items {
+		m.Items = append(m.Items, newOperationItem(i, f.now))
+	}
+	if len(f.items) == 0 {
+		m.Empty = &components.Empty{Title: "No item here", Text: "No document of this operation is in that state now.", Links: []components.Link{{Text: "All items", Href: operationHref(o.ID) + "#" + operation.ItemsID}}}
+	}
+	m.Pager = itemsPager(f)
+	m.Again = operationAgain(f)
+	return m
+}
+
+// newOperationRunning is the part that asks for itself again while it runs.
+func newOperationRunning(f operationFacts) operation.Running {
+	o := f.operation
+	r := operation.Running{State: operationTag(o), Why: operationWhy(f), Progress: operationProgress(o, f.outcomes), CSRF: f.csrf, Updated: moment(o.UpdatedAt), Actions: operationActions(f)}
+	if !o.State.Ended() {
+		r.Poll = operationHref(o.ID)
+	}
+	for _, state := range []dlq.ItemState{dlq.ItemWaiting, dlq.ItemInFlight} {
+		r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[state]), Label: itemStateWords[state], Href: itemsHref(o.ID, state, 0)})
+	}
+	if o.Kind != dlq.OperationRedrive {
+		r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[dlq.ItemSettled]), Label: "done", Href: itemsHref(o.ID, dlq.ItemSettled, 0), Tone: components.Good})
+	}
+	for _, result := range outcomeOrder {
+		if n := f.outcomes[result]; n > 0 {
+			r.Counts = append(r.Counts, components.Stat{Value: grouped(n), Label: outcomeWords[result], Href: itemsHref(o.ID, dlq.ItemSettled, 0), Tone: outcomeTone(result)})
+		}
+	}
+	r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[dlq.ItemLeftOut]), Label: itemStateWords[dlq.ItemLeftOut], Href: itemsHref(o.ID, dlq.ItemLeftOut, 0)})
+	if n := o.Counts[dlq.ItemCancelled]; n > 0 {
+		r.Counts = append(r.Counts, components.Stat{Value: grouped(n), Label: itemStateWords[dlq.ItemCancelled], Href: itemsHref(o.ID, dlq.ItemCancelled, 0)})
+	}
+	return r
+}
+
+// operationWhy says in a sentence why it stands where it stands.
+func operationWhy(f operationFacts) string {
+	o := f.operation
+	switch {
+	case o.Why != "":
+		return sentence("%s", web.VisibleText(o.Why))
+	case o.State == dlq.OperationRunning && o.Kind == dlq.OperationRedrive && f.paused != "":
+		return sentence("All redrives are paused by %s, so nothing is sent", f.paused)
+	case o.State == dlq.OperationDone && o.Kind == dlq.OperationRedrive:
+		return doneSentence(f)
+	case o.State == dlq.OperationDone:
+		return sentence("%s %s", documents(o.Counts[dlq.ItemSettled]), pastWords[o.Kind])
+	}
+	return ""
+}
+
+func doneSentence(f operationFacts) string {
+	var in int64
+	for _, r := range outcomeOrder {
+		if r.Success() {
+			in += f.outcomes[r]
+		}
+	}
+	s := grouped(in) + " of " + grouped(f.operation.Total) + " got in"
+	if n := f.outcomes[dlq.OutcomeFailed]; n > 0 {
+		s += ", " + grouped(n) + " failed again"
+	}
+	return s + "."
+}
+
+// operationActions are the brakes that work in this state for this person.
+func operationActions(f operationFacts) []components.Action {
+	o := f.operation
+	href := operationHref(o.ID)
+	var out []components.Action
+	if o.State == dlq.OperationRunning && f.by.May(dlq.MayPause) {
+		out = append(out, components.Action{Label: "Pause", Href: href + "/pause", Why: "What is in flight keeps its outcome; nothing more is sent"})
+	}
+	if (o.State == dlq.OperationPaused || o.State == dlq.OperationStopped) && f.by.May(dlq.MayDecide) {
+		out = append(out, components.Action{Label: "Go on", Href: href + "/resume", Tone: components.Primary})
+	}
+	if !o.State.Ended() && o.State != dlq.OperationPreparing && f.by.May(dlq.MayDecide) {
+		out = append(out, components.Action{Label: "Cancel", Href: href + "/cancel", Why: "Frees every document that was not sent yet; what was sent keeps its outcome"})
+	}
+	return out
+}
+
+// operationAgain leads to a redrive of what is still stuck of this one.
+func operationAgain(f operationFacts) *components.Action {
+	o := f.operation
+	if o.Kind != dlq.OperationRedrive || !o.State.Ended() || !f.by.May(dlq.MayDecide) {
+		return nil
+	}
+	n := f.outcomes[dlq.OutcomeFailed] + f.outcomes[dlq.OutcomeUndelivered] + f.outcomes[dlq.OutcomeNoOutcome] + f.outcomes[dlq.OutcomeUnattributed] + o.Counts[dlq.ItemCancelled]
+	if n == 0 {
+		return nil
+	}
+	return &components.Action{Label: "Redrive what is still stuck of it", Href: confirmHref(dlq.OperationRedrive, "operation:"+o.ID+" status:parked", -1, operationHref(o.ID)), Tone: components.Plain,
+		Why: "Those that failed, were not delivered or were cancelled, and are parked now"}
+}
+
+// operationTerms is what was asked for.
+func operationTerms(o dlq.Operation) []components.KV {
+	terms := []components.KV{{Key: "Asked by", Value: components.PlainText(actorWord(o.Actor))}, {Key: "When", Value: components.PlainText(plainTime(o.CreatedAt))}, {Key: "Why", Value: shown(o.Reason)}}
+	if o.Query != "" {
+		terms = append(terms, components.KV{Key: "Filter", Value: shown(o.Query), Mono: true, Href: entriesHref(o.Query), Note: "as it matches now"})
+	} else {
+		terms = append(terms, components.KV{Key: "Chosen", Value: components.PlainText("by hand")})
+	}
+	terms = append(terms, components.KV{Key: "Membership", Value: components.PlainText(documents(o.Total)), Href: entriesHref("operation:" + o.ID), Note: "frozen when it was started"})
+	switch o.Kind {
+	case dlq.OperationRedrive:
+		mode := modeLabels[o.Mode]
+		if mode == "" {
+			mode = "as each source's policy says"
+		}
+		terms = append(terms, components.KV{Key: "Which bytes", Value: components.PlainText(mode)})
+		if o.AcceptUnknown {
+			terms = append(terms, components.KV{Key: "And", Value: components.PlainText("the stored copy also where nobody can tell whether the document changed")})
+		}
+		pace := []string{}
+		if o.Rate > 0 {
+			pace = append(pace, fmt.Sprintf("at most %g deliveries a second", o.Rate))
+		}
+		if o.Concurrency > 0 {
+			pace = append(pace, fmt.Sprintf("at most %d in flight", o.Concurrency))
+		}
+		if len(pace) == 0 {
+			pace = append(pace, "each source's rate and concurrency")
+		}
+		terms = append(terms, components.KV{Key: "Pace", Value: components.PlainText(strings.Join(pace, ", "))})
+	case dlq.OperationExtend:
+		until := fmt.Sprintf("%d days longer", o.Days)
+		if !o.Until.IsZero() {
+			until = "until " + dateOf(o.Until)
+		}
+		terms = append(terms, components.KV{Key: "For how long", Value: components.PlainText(until)})
+	case dlq.OperationRelease:
+		terms = append(terms, components.KV{Key: "How", Value: components.PlainText(map[dlq.Grant]string{dlq.GrantOne: "one more replay", dlq.GrantReset: "counted anew"}[o.Grant])})
+	}
+	return append(terms, components.KV{Key: "Its id", Value: components.PlainText(o.ID), Mono: true, Copy: true})
+}
+
+// leftOutDo is what can be done about a reason to leave out.
+var leftOutDo = map[dlq.LeftOut]components.Link{
+	dlq.LeftQuarantined: {Text: "decide", Href: "/quarantine"},
+	dlq.LeftNoTarget:    {Text: "set a target", Href: "/sources"},
+	dlq.LeftInFlight:    {Text: "see what runs", Href: "/operations?state=open"},
+}
+
+func itemsHref(id string, state dlq.ItemState, after int64) string {
+	href := operationHref(id) + "?state=" + string(state)
+	if after > 0 {
+		href += fmt.Sprintf("&after=%d", after)
+	}
+	return href + "#" + operation.ItemsID
+}
+
+func itemFilters(o dlq.Operation, state dlq.ItemState) []components.Chip {
+	chips := []components.Chip{{Text: "All", Href: operationHref(o.ID) + "#" + operation.ItemsID, Count: grouped(o.Total), On: state == ""}}
+	for _, s := range dlq.ItemStates {
+		if n := o.Counts[s]; n > 0 || s == state {
+			chips = append(chips, components.Chip{Text: capital(itemStateWords[s]), Href: itemsHref(o.ID, s, 0), Count: grouped(n), On: s == state})
+		}
+	}
+	return chips
+}
+
+func itemsPager(f operationFacts) components.Pager {
+	p := components.Pager{Summary: counted(len(f.items), "item", "items") + " here"}
+	if f.hidden > 0 {
+		p.Summary += ", " + grouped(f.hidden) + " of sources that you do not see"
+	}
+	if f.after > 0 {
+		p.Prev = components.Link{Text: "From the first", Href: itemsHref(f.operation.ID, f.state, 0)}
+	}
+	if f.more && len(f.items) > 0 {
+		p.Next = components.Link{Text: fmt.Sprintf("Next %d", itemsShown), Href: itemsHref(f.operation.ID, f.state, f.items[len(f.items)-1].item.Position)}
+	}
+	return p
+}
+
+var itemTones = map[dlq.ItemState]components.Tone{dlq.ItemWaiting: components.Quiet, dlq.ItemInFlight: components.Info, dlq.ItemSettled: components.Good, dlq.ItemLeftOut: components.Quiet, dlq.ItemCancelled: components.Quiet}
+
+func newOperationItem(i operationItem, now time.Time) operation.Item {
+	it := i.item
+	out := operation.Item{Document: shown(it.DocID), Source: web.VisibleText(it.Source), Href: entryHref(it.DLQID), Step: fmt.Sprint(it.Position), State: components.Tag{Text: itemStateWords[it.State], Tone: itemTones[it.State]}, Why: sentence("%s", leftOutWords[it.Why])}
+	if it.DocID == "" {
+		out.Document = shown(it.DLQID) // it is not here any more
+	}
+	if it.Outcome != "" {
+		out.Outcome = outcomeWords[it.Outcome]
+		out.State.Tone = outcomeTone(it.Outcome)
+	}
+	if i.redrive == nil {
+		return out
+	}
+	r := *i.redrive
+	if r.InFlight() {
+		out.Why, out.When = flightWhy(r, now), moment(r.SentAt)
+		return out
+	}
+	v := r.Verdict()
+	out.When = moment(r.SettledAt)
+	if r.SentAt.IsZero() {
+		return out
+	}
+	out.Bytes = bytesTag(dlq.Evidence{Bytes: v.Bytes, Grade: v.Grade, Caveats: v.Caveats})
+	out.Code = codeTag(v.Code, v.Moved)
+	out.Verdict = verdictWord(r)
+	if r.Outcome == dlq.OutcomeUndelivered && r.LastError != "" {
+		out.Why = sentence("%s", shownLine(r.LastError, 200).String())
+	}
+	return out
+}
+
+func flightWhy(r dlq.Redrive, now time.Time) string {
+	switch {
+	case r.SentAt.IsZero():
+		return "Waits to be sent."
+	case !r.AcceptedAt.IsZero():
+		return "Taken " + ago(now, r.AcceptedAt) + ", no outcome yet."
+	case r.LastError != "":
+		return sentence("%s", shownLine(r.LastError, 200).String()) + " " + counted(r.Deliveries, "delivery", "deliveries") + " so far."
+	}
+	return "Sent " + ago(now, r.SentAt) + "."
+}

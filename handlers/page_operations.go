@@ -1,0 +1,238 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"dlo/dlq"
+	"dlo/views/components"
+	"dlo/views/operation"
+	"dlo/views/operations"
+	"dlo/web"
+
+	"github.com/labstack/echo/v4"
+)
+
+// operationsShown is how many operations a page of the list holds.
+const operationsShown = 50
+
+// operationsPage is GET /operations.
+func (h *Handlers) operationsPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	by, _ := web.ActorOf(c)
+	open, err := h.Store.OpenOperations(ctx)
+	if err != nil {
+		return err
+	}
+	before := c.QueryParam("before")
+	f := operationsFacts{onlyUp: c.QueryParam("state") == "open", first: before == "", now: h.Now()}
+	if f.onlyUp {
+		slices.Reverse(open)
+		f.list = open
+	} else {
+		if f.list, err = h.Store.Operations(ctx, before, operationsShown+1); err != nil {
+			return err
+		}
+		if len(f.list) > operationsShown {
+			f.list = f.list[:operationsShown]
+			f.next = f.list[operationsShown-1].ID
+		}
+	}
+	if f.list, err = h.visibleOperations(ctx, by, f.list); err != nil {
+		return err
+	}
+	if open, err = h.visibleOperations(ctx, by, open); err != nil {
+		return err
+	}
+	f.open = len(open)
+	m := newOperationsPage(f)
+	if web.IsFragment(c.Request()) {
+		return web.RenderPage(c, http.StatusOK, operations.Region(m), operations.Region(m))
+	}
+	if m.Layout, err = h.layout(c, "Operations", ""); err != nil {
+		return err
+	}
+	return web.RenderPage(c, http.StatusOK, operations.Page(m), operations.Region(m))
+}
+
+// visibleOperations leaves out what somebody who is limited to some sources may
+// not know of.
+func (h *Handlers) visibleOperations(ctx context.Context, by dlq.Actor, list []dlq.Operation) ([]dlq.Operation, error) {
+	if len(by.Sources) == 0 {
+		return list, nil
+	}
+	var out []dlq.Operation
+	for _, o := range list {
+		sees, err := h.seesOperation(ctx, by, o)
+		if err != nil {
+			return nil, err
+		}
+		if sees {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// operationSampled is how many items decide whether somebody who is limited to
+// some sources may know of an operation that another started.
+const operationSampled = 500
+
+func (h *Handlers) seesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error) {
+	if len(by.Sources) == 0 || o.Actor.Kind == by.Kind && o.Actor.ID == by.ID {
+		return true, nil
+	}
+	items, err := h.Store.Items(ctx, o.ID, "", 0, operationSampled)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(items, func(i dlq.Item) bool { return by.SeesSource(i.Source) }), nil
+}
+
+// visibleOperation finds an operation that the actor may know of.
+func (h *Handlers) visibleOperation(ctx context.Context, by dlq.Actor, id string) (dlq.Operation, error) {
+	o, err := h.Store.Operation(ctx, id)
+	if err != nil {
+		return o, err
+	}
+	sees, err := h.seesOperation(ctx, by, o)
+	if err == nil && !sees {
+		err = dlq.Errorf(dlq.KindNotFound, "there is no such operation")
+	}
+	return o, err
+}
+
+// operationPage is GET /operations/{id}. While it runs its progress asks for
+// itself again, and gets that part alone.
+func (h *Handlers) operationPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	by, _ := web.ActorOf(c)
+	o, err := h.visibleOperation(ctx, by, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	f := operationFacts{operation: o, by: by, now: h.Now()}
+	if f.leftOut, err = h.Store.LeftOutCounts(ctx, o.ID); err != nil {
+		return err
+	}
+	if f.outcomes, err = h.Store.OutcomeCounts(ctx, o.ID); err != nil {
+		return err
+	}
+	if f.paused, err = h.Store.Paused(ctx); err != nil {
+		return err
+	}
+	if web.IsFragment(c.Request()) {
+		f.csrf = h.Sessions.CSRFToken(c)
+		progress := operation.ProgressRegion(newOperationRunning(f))
+		return web.RenderPage(c, http.StatusOK, progress, progress)
+	}
+	if err := h.readItems(c, &f); err != nil {
+		return err
+	}
+	frame, err := h.layout(c, operationTitle(o), "", components.Link{Text: "Operations", Href: "/operations"}, components.Link{Text: operationTitle(o)})
+	if err != nil {
+		return err
+	}
+	f.csrf = frame.CSRF
+	m := newOperationPage(f)
+	m.Layout = frame
+	return web.RenderPage(c, http.StatusOK, operation.Page(m), operation.Page(m))
+}
+
+// readItems reads a page of an operation's items, each with its redrive.
+func (h *Handlers) readItems(c echo.Context, f *operationFacts) error {
+	ctx := c.Request().Context()
+	f.state = dlq.ItemState(c.QueryParam("state"))
+	if f.state != "" && !slices.Contains(dlq.ItemStates, f.state) {
+		return dlq.Errorf(dlq.KindNotFound, "items have no such state")
+	}
+	if s := c.QueryParam("after"); s != "" {
+		after, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || after < 0 {
+			return dlq.Errorf(dlq.KindNotFound, "the list has no such place")
+		}
+		f.after = after
+	}
+	items, err := h.Store.Items(ctx, f.operation.ID, f.state, f.after, itemsShown+1)
+	if err != nil {
+		return err
+	}
+	if len(items) > itemsShown {
+		items, f.more = items[:itemsShown], true
+	}
+	for _, i := range items {
+		if !f.by.SeesSource(i.Source) {
+			f.hidden++
+			continue
+		}
+		item := operationItem{item: i}
+		if i.RedriveID != "" {
+			if item.redrive, err = h.redriveOfItem(ctx, i); err != nil {
+				return err
+			}
+		}
+		f.items = append(f.items, item)
+	}
+	return nil
+}
+
+// redriveOfItem finds an item's redrive among the newest of its entry.
+func (h *Handlers) redriveOfItem(ctx context.Context, i dlq.Item) (*dlq.Redrive, error) {
+	redrives, err := h.Store.RedrivesOf(ctx, i.EntryID, 10)
+	if err != nil {
+		return nil, err
+	}
+	for n := range redrives {
+		if redrives[n].ID == i.RedriveID {
+			return &redrives[n], nil
+		}
+	}
+	return nil, nil
+}
+
+// operationMove is POST /operations/{id}/pause, /resume and /cancel.
+func (h *Handlers) operationMove(to dlq.OperationState) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		by, _ := web.ActorOf(c)
+		o, err := h.visibleOperation(ctx, by, c.Param("id"))
+		if err != nil {
+			return err
+		}
+		reason, err := formText(c, "reason", reasonMost)
+		if err != nil {
+			return err
+		}
+		why := ""
+		if to != dlq.OperationRunning {
+			why = operationStateTags[to].Text + " by " + by.Name
+			if reason != "" {
+				why += ": " + reason
+			}
+		}
+		flash := web.Flash{Tone: "good", Text: operationMoved[to]}
+		_, err = h.Store.MoveOperation(ctx, by, o.ID, to, why)
+		switch {
+		case dlq.KindOf(err) == dlq.KindConflict:
+			// Another tab, or the operation itself, was quicker.
+			_, sentenceOf := faultsOf(err)
+			flash = web.Flash{Tone: "warn", Text: sentenceOf + " Nothing was changed."}
+		case err != nil:
+			return err
+		case to == dlq.OperationRunning && h.Wake != nil:
+			h.Wake()
+		}
+		if err := web.AddFlash(c, flash); err != nil {
+			return err
+		}
+		return web.Redirect(c, operationHref(o.ID))
+	}
+}
+
+var operationMoved = map[dlq.OperationState]string{
+	dlq.OperationPaused:    "Paused. What is in flight keeps its outcome; nothing more is sent.",
+	dlq.OperationRunning:   "It goes on.",
+	dlq.OperationCancelled: "Cancelled. What was not sent is free again; what was sent keeps its outcome.",
+}

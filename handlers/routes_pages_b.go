@@ -1,0 +1,3 @@
+package handlers
+
+func (h *Handlers) pageRoutesB() []route { return nil }
