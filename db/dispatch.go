@@ -86,9 +86,9 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1
+		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1, source_version = $10
 			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and o.state in ('running', 'done'))`,
-			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch)
+			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch, textOrNull(r.SourceVersion))
 		if err != nil {
 			return fmt.Errorf("begin delivery: %w", err)
 		}
@@ -146,14 +146,21 @@ func (s *Store) DeliveryTaken(ctx context.Context, r dlq.Redrive, status int) er
 		if err != nil {
 			return fmt.Errorf("record a delivery: %w", err)
 		}
+		if n == 0 { // its outcome came first, or another holds the lease
+			n, err = tx.exec(`update redrive set accepted_at = $1, last_status = $2, last_error = '', last_body = '' where id = $3 and state = 'settled' and accepted_at is null and lease_epoch = $4`,
+				ms(tx.now), status, r.ID, r.LeaseEpoch)
+			if err != nil {
+				return fmt.Errorf("record a delivery that was settled before: %w", err)
+			}
+		}
 		if n == 0 {
-			return nil // its outcome came first, or another holds the lease
+			return nil
 		}
 		if _, err := tx.exec(`update source set delivered = delivered + 1 where id = $1`, src.ID); err != nil {
 			return fmt.Errorf("count the delivery: %w", err)
 		}
 		delete(tx.sources, r.Source)
-		return nil
+		return tx.resolveAlert(dlq.AlertTargetGone, "source:"+r.Source)
 	})
 }
 

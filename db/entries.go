@@ -130,7 +130,10 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	if !ok {
 		order = entrySorts[dlq.SortLastSeen]
 	}
-	f := compile(q, by, s.Now())
+	f, err := s.filter(ctx, q, by)
+	if err != nil {
+		return nil, "", err
+	}
 	direction, beyond := "asc", ">"
 	if order.descending {
 		direction, beyond = "desc", "<"
@@ -158,9 +161,12 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 
 // CountEntries counts what a query matches, exactly.
 func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error) {
-	f := compile(q, by, s.Now())
+	f, err := s.filter(ctx, q, by)
+	if err != nil {
+		return 0, err
+	}
 	var n int64
-	_, err := s.one(ctx, "select count(*) from entry e where "+f.sql(), f.args, &n)
+	_, err = s.one(ctx, "select count(*) from entry e where "+f.sql(), f.args, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count entries: %w", err)
 	}
@@ -170,9 +176,12 @@ func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (in
 // Members lists the ids of what a query matches, in one snapshot and in the
 // order of first arrival.
 func (s *Store) Members(ctx context.Context, by dlq.Actor, q dlq.Query) ([]string, error) {
-	f := compile(q, by, s.Now())
+	f, err := s.filter(ctx, q, by)
+	if err != nil {
+		return nil, err
+	}
 	var out []string
-	err := each(ctx, s.reader(), "select e.dlq_id from entry e where "+f.sql()+" order by e.id", f.args, func(rows *sql.Rows) error {
+	err = each(ctx, s.reader(), "select e.dlq_id from entry e where "+f.sql()+" order by e.id", f.args, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		out = append(out, id)

@@ -1,6 +1,8 @@
 package db
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -12,8 +14,9 @@ import (
 // arguments. Everything that a person typed is an argument; the texts of the
 // conditions are all here.
 type filter struct {
-	where []string
-	args  []any
+	where   []string
+	args    []any
+	members map[string][]int64 // of the cohorts that the query names
 }
 
 func (f *filter) arg(v any) string {
@@ -41,9 +44,46 @@ func (f *filter) sql() string {
 // cellColumns are the terms that a cell answers for all of its entries.
 var cellColumns = map[string]string{"class": "c.error_class", "type": "c.error_type", "reason": "c.reason", "stage": "c.stage", "content": "c.content_type"}
 
-// compile makes a filter of a query, for the sources that the actor may see.
-func compile(q dlq.Query, by dlq.Actor, now time.Time) filter {
-	var f filter
+// filter makes a filter of a query, for the sources that the actor may see.
+// Cohorts are looked up first: with their members' ids in the condition, a
+// cohort's page is read in the order of an index.
+func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor) (filter, error) {
+	members := map[string][]int64{}
+	for _, t := range q.Terms {
+		if t.Key != "cohort" {
+			continue
+		}
+		for _, v := range t.Values {
+			ids, err := s.cohortMembers(ctx, v)
+			if err != nil {
+				return filter{}, err
+			}
+			members[v] = ids
+		}
+	}
+	return compile(q, by, members, s.Now()), nil
+}
+
+// cohortMembers finds the fingerprints of the cohorts whose id begins with a
+// text, and those whose digest does.
+func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, error) {
+	var ids []int64
+	digest := strings.ToLower(prefix[strings.LastIndexByte(prefix, ':')+1:])
+	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id in (select id from cohort where id like $1 escape '\') or digest like $2 escape '\' order by id`,
+		[]any{escapeLike(strings.ToUpper(prefix)) + "%", escapeLike(digest) + "%"}, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("find the cohort's members: %w", err)
+	}
+	return ids, nil
+}
+
+func compile(q dlq.Query, by dlq.Actor, members map[string][]int64, now time.Time) filter {
+	f := filter{members: members}
 	var cells []string
 	if len(by.Sources) > 0 {
 		cells = append(cells, "c.source_id in (select id from source where name in ("+f.list(by.Sources)+"))")
@@ -78,8 +118,11 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 		return "e.status in (" + f.list(statuses(t.Values)) + ")", false
 	case "cohort":
 		return f.either(t.Values, func(v string) string {
-			digest := strings.ToLower(v[strings.LastIndexByte(v, ':')+1:])
-			return "e.fingerprint_id in (select id from fingerprint where cohort_id like " + f.arg(escapeLike(strings.ToUpper(v))+"%") + " escape '\\' or digest like " + f.arg(escapeLike(digest)+"%") + " escape '\\')"
+			ids := make([]string, len(f.members[v]))
+			for i, id := range f.members[v] {
+				ids[i] = f.arg(id)
+			}
+			return "e.fingerprint_id in (" + strings.Join(ids, ", ") + ")"
 		}), false
 	case "operation":
 		return "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false

@@ -101,6 +101,15 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 			if err != nil {
 				return err
 			}
+			if found { // what the actor may not see is not found, and keeps no trace here
+				src, err := tx.sourceByID(e.sourceID)
+				if err != nil {
+					return err
+				}
+				if !o.Actor.SeesSource(src.Name()) {
+					e, found = entryRow{}, false
+				}
+			}
 			state, why := dlq.ItemWaiting, dlq.LeftOut("")
 			if !found {
 				state, why = dlq.ItemLeftOut, dlq.LeftNotFound
@@ -188,6 +197,11 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 		}
 		if start {
 			if err := tx.moveOperation(&o, dlq.OperationRunning, ""); err != nil {
+				return err
+			}
+		}
+		if o.State == dlq.OperationCancelled { // what was under way when it was cancelled, and came back
+			if err := tx.cancelUnsent(id); err != nil {
 				return err
 			}
 		}

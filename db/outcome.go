@@ -75,8 +75,10 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 	if err != nil {
 		return receipt, err
 	}
-	if _, err := t.exec(`update source set reported = reported + 1 where id = $1`, e.sourceID); err != nil {
-		return receipt, fmt.Errorf("count the report: %w", err)
+	if o.by.Kind == dlq.ActorToken { // what we conclude from an answer ourselves is no report
+		if _, err := t.exec(`update source set reported = reported + 1 where id = $1`, e.sourceID); err != nil {
+			return receipt, fmt.Errorf("count the report: %w", err)
+		}
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
 }

@@ -90,9 +90,14 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 	if err != nil || len(e.Extra) == 0 {
 		return b, err
 	}
-	var all map[string]any
-	if err := json.Unmarshal(b, &all); err != nil {
+	// Raw, because a sequence number past 2^53 would not survive a float64.
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal(b, &named); err != nil {
 		return nil, err
+	}
+	all := make(map[string]any, len(named)+len(e.Extra))
+	for k, v := range named {
+		all[k] = v
 	}
 	for k, v := range e.Extra {
 		if _, taken := all[k]; !taken {

@@ -62,8 +62,15 @@ type fieldReader struct {
 	faults []Fault
 }
 
+// fault notes what is wrong with a field, by its name and not by the alias
+// under which it may have come.
 func (r *fieldReader) fault(name, format string, args ...any) {
-	r.faults = append(r.faults, Fault{Pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Detail: fmt.Sprintf(format, args...)})
+	r.faults = append(r.faults, Fault{Pointer: pointerTo("", name), Detail: fmt.Sprintf(format, args...)})
+}
+
+// faultIn notes what is wrong with one member of an object.
+func (r *fieldReader) faultIn(name, member, format string, args ...any) {
+	r.faults = append(r.faults, Fault{Pointer: pointerTo(pointerTo("", name), member), Detail: fmt.Sprintf(format, args...)})
 }
 
 func (r *fieldReader) resolveAliases() {
@@ -301,11 +308,11 @@ func (r *fieldReader) stringMap(name string, most, longest int) map[string]strin
 		s, ok := value.(string)
 		switch {
 		case !ok:
-			r.fault(name+"/"+key, "a string expected, got %s", jsonType(value))
+			r.faultIn(name, key, "a string expected, got %s", jsonType(value))
 		case key == "" || utf8.RuneCountInString(key) > 128:
 			r.fault(name, "names of 1 to 128 characters expected, got one of %d", utf8.RuneCountInString(key))
 		case utf8.RuneCountInString(s) > longest:
-			r.fault(name+"/"+key, "at most %d characters expected, got %d", longest, utf8.RuneCountInString(s))
+			r.faultIn(name, key, "at most %d characters expected, got %d", longest, utf8.RuneCountInString(s))
 		default:
 			out[key] = s
 		}
@@ -451,7 +458,7 @@ func (r *fieldReader) components(e *Envelope) {
 	named := map[string]string{"connector": e.ConnectorVersion, "parser": e.ParserVersion, "chunker": e.ChunkerVersion, "embedder": e.EmbedderVersion}
 	for component, version := range named {
 		if other, both := e.Versions[component]; both && version != "" && other != version {
-			r.fault("versions/"+component, "versions/%s and %s_version are one field, and say different things", component, component)
+			r.faultIn("versions", component, "versions/%s and %s_version are one field, and say different things", component, component)
 		}
 	}
 }

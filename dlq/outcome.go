@@ -76,7 +76,7 @@ type OutcomeEffect struct {
 	Attempt      bool // a failure of a replay: appended to the history as an attempt
 	Register     bool // its key enters the register of commits
 	History      bool // appended to the history alone
-	Contradicts  bool // a failure of what is resolved: shown, not applied
+	Contradicts  bool // it says otherwise than what resolved the entry: shown, not applied
 }
 
 // Settle decides what an outcome does, by the rows on outcomes of the table of
@@ -86,6 +86,9 @@ type OutcomeEffect struct {
 func (s Standing) Settle(result OutcomeResult, at Position, late, unnamed, sameCohort bool, threshold int) OutcomeEffect {
 	e := OutcomeEffect{Status: s.Status, Marks: s.Marks, SameFailures: s.SameFailures}
 	switch {
+	case s.Status == StatusErased && unnamed:
+		e.Why = "the document was erased here, and no redrive of it is known by this report"
+		return e
 	case s.Status == StatusErased:
 		e.Applied = result != OutcomeFailed && result != OutcomeSuperseded
 		e.Register = result == OutcomeCommitted || result == OutcomeSkipped
@@ -124,7 +127,7 @@ func withFlight(e OutcomeEffect) OutcomeEffect {
 func (s Standing) settleLate(e OutcomeEffect, result OutcomeResult, at Position) OutcomeEffect {
 	if result == OutcomeFailed || result == OutcomeSuperseded {
 		e.Applied, e.History = true, true
-		e.Contradicts = s.Status == StatusResolved && result == OutcomeFailed
+		e.Contradicts = s.Status == StatusResolved
 		return e
 	}
 	e.Register = true

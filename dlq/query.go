@@ -82,6 +82,11 @@ func findQueryKey(name string) *queryKey {
 	return nil
 }
 
+// maxQueryValues bounds what one query asks. A store's own limit on the depth of
+// a condition lies at a thousand, and would be a fault of ours and not a
+// sentence for whoever typed.
+const maxQueryValues = 200
+
 // ParseQuery reads a query. It guesses nothing: what it does not understand is
 // named in place, and then there is no query.
 func ParseQuery(text string) (Query, []BadTerm) {
@@ -90,11 +95,19 @@ func ParseQuery(text string) (Query, []BadTerm) {
 	if len(text) > 4096 {
 		return q, []BadTerm{{Term: "", Start: 0, End: len(text), Expected: "at most 4096 bytes"}}
 	}
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return q, []BadTerm{{Term: "", Start: 0, End: len(text), Expected: "text in UTF-8 without NUL"}}
+	}
+	values := 0
 	for _, w := range splitQuery(text) {
 		term, expected := parseTerm(w)
 		if expected != "" {
 			bad = append(bad, BadTerm{Term: text[w.start:w.end], Start: w.start, End: w.end, Expected: expected})
 			continue
+		}
+		if values += len(term.Values); values > maxQueryValues {
+			bad = append(bad, BadTerm{Term: text[w.start:w.end], Start: w.start, End: len(text), Expected: fmt.Sprintf("at most %d words and values", maxQueryValues)})
+			break
 		}
 		q.Terms = append(q.Terms, term)
 	}
@@ -197,8 +210,8 @@ func parseTerm(w queryWord) (Term, string) {
 		if key.form == "choice" && !slices.Contains(key.choice, v) {
 			return t, "one of " + strings.Join(key.choice, ", ")
 		}
-		if key.name == "cohort" && utf8.RuneCountInString(v) < 4 {
-			return t, "four characters or more"
+		if key.name == "cohort" && len(v[strings.LastIndexByte(v, ':')+1:]) < 4 {
+			return t, "four characters or more of a cohort's id or fingerprint"
 		}
 		if key.name == "sha256" && (len(v) < 8 || len(v) > 64 || strings.Trim(v, "0123456789abcdef") != "") {
 			return t, "8 to 64 lower-case hex digits"

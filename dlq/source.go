@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -178,10 +179,11 @@ func policyFault(err error) Fault {
 }
 
 // ValidSourceName says whether s can name a source: 1 to 128 characters, none
-// of them a control character, and no slash, because it stands in addresses.
+// of them a control character. It may have a slash: who writes it into an
+// address escapes it.
 func ValidSourceName(s string) bool {
 	n := utf8.RuneCountInString(s)
-	return n >= 1 && n <= maxSource && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+	return n >= 1 && n <= maxSource && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // Validate names every fault of the policy.
@@ -318,7 +320,7 @@ func ParseDuration(s string) (Duration, error) {
 	var total time.Duration
 	if i := strings.IndexByte(rest, 'd'); i > 0 {
 		days, err := strconv.ParseFloat(rest[:i], 64)
-		if err != nil || days < 0 || days > 36500 {
+		if err != nil || !(days >= 0 && days <= 36500) { // NaN is neither
 			return 0, fmt.Errorf("a span such as 90d, 24h or 30s expected, got %q", shorten(s, 40))
 		}
 		total = time.Duration(days * 24 * float64(time.Hour))

@@ -163,9 +163,7 @@ func (h *Handlers) doMany(c echo.Context, by dlq.Actor, chosen choice) error {
 	default:
 		return err
 	}
-	if h.Wake != nil {
-		h.Wake()
-	}
+	h.wake()
 	if chosen.single() {
 		flash, err := h.oneRedriven(ctx, before, o)
 		if err != nil {

@@ -27,7 +27,10 @@ func (h *Handlers) operationsPage(c echo.Context) error {
 		return err
 	}
 	before := c.QueryParam("before")
-	f := operationsFacts{onlyUp: c.QueryParam("state") == "open", first: before == "", now: h.Now()}
+	f := operationsFacts{onlyUp: c.QueryParam("state") == "open", first: before == "", by: by, now: h.Now()}
+	if f.paused, err = h.Store.Paused(ctx); err != nil {
+		return err
+	}
 	if f.onlyUp {
 		slices.Reverse(open)
 		f.list = open
@@ -221,9 +224,8 @@ func (h *Handlers) operationMove(to dlq.OperationState) echo.HandlerFunc {
 			flash = web.Flash{Tone: "warn", Text: sentenceOf + " Nothing was changed."}
 		case err != nil:
 			return err
-		case to == dlq.OperationRunning && h.Wake != nil:
-			h.Wake()
 		}
+		h.wake()
 		if err := web.AddFlash(c, flash); err != nil {
 			return err
 		}

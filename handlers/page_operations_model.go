@@ -16,6 +16,8 @@ type operationsFacts struct {
 	onlyUp bool            // those that have not ended
 	next   string          // before which id the rest stands; empty at the end
 	first  bool            // nothing newer is left out
+	paused string          // who paused all redrives
+	by     dlq.Actor
 	now    time.Time
 }
 
@@ -25,6 +27,12 @@ func newOperationsPage(f operationsFacts) operations.Model {
 		Lead: "None runs now.",
 		Filters: []components.Chip{{Text: "All", Href: "/operations", On: !f.onlyUp},
 			{Text: "Not ended", Href: "/operations?state=open", Count: grouped(f.open), On: f.onlyUp}},
+	}
+	if f.by.May(dlq.MayPause) {
+		m.Actions = []components.Action{{Label: "Pause all redrives", Href: "/pause", Why: "One switch for every source; nothing more is sent until they are resumed"}}
+		if f.paused != "" {
+			m.Actions = []components.Action{{Label: "Resume all redrives", Href: "/resume", Tone: components.Primary}}
+		}
 	}
 	if f.open > 0 {
 		m.Lead = counted(f.open, "has", "have") + " not ended."

@@ -290,6 +290,31 @@ func TestAServerThatIsAwayIsNotWaitedForAgainAtOnce(t *testing.T) {
 	}
 }
 
+func TestAPayloadStaysAsLongAsALineNamesIt(t *testing.T) {
+	o := newOffice(t)
+	dir := t.TempDir()
+	o.down = true
+	c := testClient(t, o.URL, dir)
+	long := strings.Repeat("z", spoolInline+1)
+	if _, err := c.Park(context.Background(), letter("first"), strings.NewReader(long)); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := c.spool.finished()
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("got %v, %v", paths, err)
+	}
+	if err := c.spool.dropPayloads(); err != nil { // while a closed file still names it
+		t.Fatal(err)
+	}
+	o.down = false
+	if sent, err := c.SendSpool(context.Background()); err != nil || sent.Parked != 1 {
+		t.Fatalf("got %+v, %v", sent, err)
+	}
+	if o.payloads[o.entries["leases/first"].PayloadSHA256] != long {
+		t.Error("the payload is lost")
+	}
+}
+
 func TestSpoolSetsAsideWhatTheServerRefuses(t *testing.T) {
 	o := newOffice(t)
 	dir := t.TempDir()

@@ -48,11 +48,24 @@ func (s *spool) open() error {
 	if err := os.MkdirAll(filepath.Join(s.dir, "payloads"), 0o700); err != nil {
 		return fmt.Errorf("client: make the spool's folder: %w", err)
 	}
+	// What a run that died left half written belongs to documents that were never
+	// reported as safe.
+	halves, err := filepath.Glob(filepath.Join(s.dir, "*.tmp"))
+	if err != nil {
+		return fmt.Errorf("client: look through the spool's folder: %w", err)
+	}
+	for _, half := range halves {
+		if err := os.Remove(half); err != nil {
+			return fmt.Errorf("client: tidy the spool's folder: %w", err)
+		}
+	}
 	return nil
 }
 
 // add writes one envelope with its payload. It is on disk when add returns nil.
 func (s *spool) add(e dlq.Envelope, p *heldPayload) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()                                       // a payload file has its line before dropPayloads looks
 	if p.size <= spoolInline && roughSize(e) <= spoolInline { // both fit into one envelope
 
 		raw, err := p.Open()
@@ -67,12 +80,21 @@ func (s *spool) add(e dlq.Envelope, p *heldPayload) error {
 	} else if err := s.writePayload(p); err != nil {
 		return fmt.Errorf("spool a dead letter's payload: %w", err)
 	}
-	return s.addAll([]dlq.Envelope{e})
+	return s.appendLines([]dlq.Envelope{e})
 }
 
-// addAll appends envelopes as lines with one flush to disk. On an error the
-// segment is cut back and left, because what a failed flush kept is not known.
+// addAll writes envelopes that have no payload beside them. They are on disk when
+// it returns nil.
 func (s *spool) addAll(envelopes []dlq.Envelope) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendLines(envelopes)
+}
+
+// appendLines appends envelopes with one flush to disk. On an error the segment
+// is cut back and left, because what a failed flush kept is not known. The caller
+// holds mu.
+func (s *spool) appendLines(envelopes []dlq.Envelope) error {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	for _, e := range envelopes {
@@ -80,8 +102,6 @@ func (s *spool) addAll(envelopes []dlq.Envelope) error {
 			return fmt.Errorf("spool a dead letter: %w", err)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.segment == nil {
 		if err := s.startSegment(); err != nil {
 			return err
@@ -132,14 +152,19 @@ func (s *spool) writePayload(p *heldPayload) error {
 	return writeDurably(s.payloadPath(p.sha256), raw)
 }
 
-// segments lists the files to send, oldest first, after closing the one that is
+// finished lists the files to send, oldest first, after closing the one that is
 // written to. What is spooled from now on starts another.
-func (s *spool) segments() ([]string, error) {
+func (s *spool) finished() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.closeSegment(); err != nil {
 		return nil, fmt.Errorf("close the spool file: %w", err)
 	}
+	return s.segments()
+}
+
+// segments lists all files of envelopes, oldest first. The caller holds mu.
+func (s *spool) segments() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the spool's folder: %w", err)
@@ -158,8 +183,8 @@ func (s *spool) segments() ([]string, error) {
 func (s *spool) dropPayloads() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.segment != nil {
-		return nil
+	if left, err := s.segments(); err != nil || len(left) > 0 {
+		return err
 	}
 	entries, err := os.ReadDir(filepath.Join(s.dir, "payloads"))
 	if err != nil {
@@ -189,7 +214,7 @@ func (c *Client) SendSpool(ctx context.Context) (Sent, error) {
 	}
 	c.spool.sending.Lock()
 	defer c.spool.sending.Unlock()
-	paths, err := c.spool.segments()
+	paths, err := c.spool.finished()
 	if err != nil {
 		return sent, err
 	}

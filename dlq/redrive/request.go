@@ -39,8 +39,8 @@ type Request struct {
 	Canary        []int
 	StopShare     float64
 
-	Days  int       // of an extension, or else
-	Until time.Time //
+	Days  int       // of an extension, or else a date
+	Until time.Time // of an extension
 	Grant dlq.Grant // of a release
 }
 

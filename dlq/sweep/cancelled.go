@@ -10,8 +10,8 @@ import (
 
 // CancelledStore finishes what cancelling an operation leaves behind.
 type CancelledStore interface {
-	// CancelledOperations lists operations that were cancelled and have items
-	// that wait or are in flight, oldest first.
+	// CancelledOperations lists the cancelled operations of which something
+	// still waits or was not sent, oldest first.
 	CancelledOperations(ctx context.Context, limit int) ([]dlq.Operation, error)
 	// StepOperation marks the next waiting items of a cancelled operation as
 	// such, and parks again what came back unsent.

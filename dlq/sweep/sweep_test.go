@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -175,16 +174,6 @@ func TestOverdueOutcomesAreSettledAsThePolicySays(t *testing.T) {
 	}
 }
 
-// cancelledIn finds cancelled operations with what the store lists anyway.
-type cancelledIn struct{ *db.Store }
-
-func (c cancelledIn) CancelledOperations(ctx context.Context, limit int) ([]dlq.Operation, error) {
-	all, err := c.Operations(ctx, "", limit)
-	return slices.DeleteFunc(all, func(o dlq.Operation) bool {
-		return o.State != dlq.OperationCancelled || o.Counts[dlq.ItemWaiting]+o.Counts[dlq.ItemInFlight] == 0
-	}), err
-}
-
 func TestWaitingItemsOfACancelledOperationAreGivenUp(t *testing.T) {
 	s := newStand(t)
 	ids := make([]string, 450)
@@ -194,7 +183,7 @@ func TestWaitingItemsOfACancelledOperationAreGivenUp(t *testing.T) {
 	o := s.start(ids...)
 	_, err := s.store.MoveOperation(s.ctx, reviewer, o.ID, dlq.OperationCancelled, "the wrong cohort")
 	s.must(err)
-	step := sweep.Cancelled(cancelledIn{s.store})
+	step := sweep.Cancelled(s.store)
 	if r := s.once(step); r.Did != 449 {
 		t.Errorf("it did %d: %s", r.Did, r.Sentence)
 	}

@@ -56,3 +56,11 @@ func firstHref(actions []Action) string {
 	}
 	return ""
 }
+
+// areaRows is the height of an area, in lines.
+func areaRows(in Input) string {
+	if in.Rows == 0 {
+		return "3"
+	}
+	return strconv.Itoa(in.Rows)
+}

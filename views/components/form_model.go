@@ -39,6 +39,7 @@ type Input struct {
 	Placeholder  string
 	Autocomplete string // the HTML token: "username", "current-password", "off"
 	Unit         string // after the field: "days"
+	Rows         int    // of InputArea; 0: three
 	Min, Max     string // of numbers and dates
 	Required     bool
 	Autofocus    bool

@@ -13,7 +13,7 @@ import (
 func accountItems() []Item {
 	tabs := []components.Chip{{Text: "Users", Href: "/settings/users", On: true}, {Text: "Tokens", Href: "/settings/tokens"}}
 	people := users.Model{
-		Layout: frame("Users", "Settings"), Tabs: tabs,
+		Layout: frame("Users", "Settings"), Tabs: tabs, HasSeen: true,
 		Created: &users.Created{Email: "analyst@example.com", Password: components.Code{ID: "new-password", Label: "The new password", Text: "made-up-password-4711"}},
 		Rows: []users.Row{
 			{Email: "admin@example.com", Self: true, RoleText: "admin", Sources: "all", Seen: at("2026-11-29T09:00:00Z", "29 Nov 2026 09:00 UTC", "29 Nov 09:00"), Why: "the last admin", CSRF: csrf},

@@ -12,7 +12,8 @@ const RegionID = "operations"
 // Model is the page.
 type Model struct {
 	Layout  layout.Model
-	Lead    string // "1 runs, 1 stopped."
+	Lead    string              // "1 runs, 1 stopped."
+	Actions []components.Action // posted at once: pause all redrives, resume them
 	Filters []components.Chip
 	Rows    []Row
 	Pager   components.Pager

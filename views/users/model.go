@@ -13,6 +13,7 @@ type Model struct {
 	Rows    []Row
 	Invite  *components.Form
 	Created *Created
+	HasSeen bool // when each signed in last is known
 }
 
 // Created is an account that was just made, with its password, shown once.

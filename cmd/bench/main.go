@@ -1,0 +1,61 @@
+// Command bench measures what the product promises of its speed, as ratios
+// within one run: absolute figures differ from one machine to the next. Each
+// subcommand builds its own data, prints its ratio last, recounts every counter
+// afterwards, and ends with 1 below its bound.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/alecthomas/kong"
+)
+
+type commands struct {
+	Commit commitBench `cmd:"" help:"Group commit: against no syncing at all (P1), and against one by one (P2)."`
+	Reads  readsBench  `cmd:"" help:"Cohort list and cohort page with ten times the entries (P5)."`
+	All    allBench    `cmd:"" help:"All of them."`
+}
+
+// scale is how much data is built.
+type scale struct {
+	Scale string `default:"small" enum:"small,full" help:"small: 58,400 and 584,000 entries; full: ten times that."`
+}
+
+// entries are the two sizes that growth is measured between.
+func (s scale) entries() (small, large int) {
+	if s.Scale == "full" {
+		return 584_000, 5_840_000
+	}
+	return 58_400, 584_000
+}
+
+type allBench struct{ scale }
+
+// Run measures everything, and says at the end whether anything was below its
+// bound.
+func (b allBench) Run(ctx context.Context) error {
+	var failed []string
+	for name, run := range map[string]func(context.Context) error{"commit": commitBench{b.scale}.Run, "reads": readsBench{b.scale}.Run} {
+		if err := run(ctx); err != nil {
+			fmt.Println(err)
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("below their bounds: %v", failed)
+	}
+	return nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	k := kong.Parse(&commands{}, kong.Name("bench"), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err := k.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}

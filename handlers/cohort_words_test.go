@@ -1,0 +1,137 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dlo/dlq"
+	"dlo/views/components"
+)
+
+func TestNextStepTakesTheFirstRuleThatFits(t *testing.T) {
+	calm := []int64{2, 2, 2, 2}
+	for _, c := range []struct {
+		name string
+		s    situation
+		verb string
+		why  string
+		tone components.Tone
+		to   stepTarget
+	}{
+		{"poison first, whatever else", situation{parked: 9, quarantined: 3, expiring: 2, redriving: 1, fix: "parser 2", hasTarget: true}, "Decide", "3 documents are in quarantine", components.Held, toQuarantine},
+		{"one poison", situation{quarantined: 1}, "Decide", "1 document is in quarantine", components.Held, toQuarantine},
+		{"expiring before a fix", situation{parked: 97, expiring: 22, fix: "parser 2", hasTarget: true}, "Decide", "22 leave within 7 days", components.Deadline, toExpiring},
+		{"on the way before sending more", situation{parked: 97, redriving: 4, fix: "parser 2", hasTarget: true}, "Wait", "4 documents are on the way", components.Plain, toFlight},
+		{"a fix is live", situation{parked: 409, fix: "parser 20251230", hasTarget: true, today: 100, daysBefore: calm}, "Test the fix", "parser 20251230 is live", components.Plain, toRedrive},
+		{"a fix with nothing stuck", situation{fix: "parser 2", hasTarget: true}, "", "nothing is stuck", components.Plain, toCohort},
+		{"a burst", situation{parked: 1306, hasTarget: true, today: 1306, daysBefore: calm}, "Look", "1,306 arrivals today, 2 on a day before", components.Bad, toArrivals},
+		{"a burst of something new", situation{parked: 20, hasTarget: true, today: 20, daysBefore: []int64{0, 0}}, "Look", "20 arrivals today, 0 on a day before", components.Bad, toArrivals},
+		{"too few for a burst", situation{parked: 19, hasTarget: true, today: 19, daysBefore: []int64{0, 0}}, "Look", "no version has changed since", components.Plain, toCohort},
+		{"no burst for a busy cohort", situation{parked: 99, hasTarget: true, today: 99, daysBefore: []int64{20, 20}}, "Look", "no version has changed since", components.Plain, toCohort},
+		{"a fix without a target", situation{parked: 9, fix: "parser 2"}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
+		{"no target", situation{parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
+		{"nothing known", situation{parked: 9, hasTarget: true}, "Look", "no version has changed since", components.Plain, toCohort},
+	} {
+		got := nextStep(c.s)
+		if want := (step{c.verb, c.why, c.tone, c.to}); got != want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, want)
+		}
+	}
+}
+
+func TestAFixIsAVersionThatNothingStuckFailedUnder(t *testing.T) {
+	under := func(source, parser string, n int64) dlq.VersionCount {
+		return dlq.VersionCount{Source: source, Versions: dlq.Versions{"parser": parser, "connector": "c1"}, Parked: n}
+	}
+	for _, c := range []struct {
+		name    string
+		under   []dlq.VersionCount
+		running map[string]dlq.Running
+		want    string
+	}{
+		{"none runs", []dlq.VersionCount{under("wiki", "1", 3)}, nil, ""},
+		{"the same runs", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"wiki": {"parser": {"1"}, "connector": {"c1"}}}, ""},
+		{"another runs", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"wiki": {"parser": {"2"}, "connector": {"c1"}}}, "parser 2"},
+		{"some failed under what runs", []dlq.VersionCount{under("wiki", "1", 3), under("wiki", "2", 1)}, map[string]dlq.Running{"wiki": {"parser": {"2"}}}, ""},
+		{"a roll-back is a fix too", []dlq.VersionCount{under("wiki", "2", 3)}, map[string]dlq.Running{"wiki": {"parser": {"1"}}}, "parser 1"},
+		{"during a rolling deploy", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"wiki": {"parser": {"1", "2"}}}, "parser 2"},
+		{"the parser before the connector", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"wiki": {"parser": {"2"}, "connector": {"c2"}}}, "parser 2"},
+		{"in another source", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"leases": {"parser": {"2"}}}, ""},
+		{"a component that no failure names", []dlq.VersionCount{under("wiki", "1", 3)}, map[string]dlq.Running{"wiki": {"embedder": {"9"}}}, ""},
+	} {
+		component, version, ok := liveFix(dlq.Cohort{FailedUnder: c.under}, c.running)
+		got := strings.TrimSpace(component + " " + version)
+		if got != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhatRunsNowIsSaidBesideWhatFailed(t *testing.T) {
+	v := dlq.Versions{"parser": "pdf@1"}
+	for _, c := range []struct {
+		running dlq.Running
+		words   string
+		other   bool
+	}{
+		{nil, "not reported", false},
+		{dlq.Running{"parser": {"pdf@1"}}, "same", false},
+		{dlq.Running{"parser": {"pdf@2"}}, "pdf@2 runs now", true},
+		{dlq.Running{"parser": {"pdf@1", "pdf@2"}}, "still runs, beside 1 more", false},
+	} {
+		words, other := runsNow(v, c.running)
+		if words.String() != c.words || other != c.other {
+			t.Errorf("%v: %q %v, want %q %v", c.running, words, other, c.words, c.other)
+		}
+	}
+}
+
+func TestReplaysAreCountedAndNotConcludedFrom(t *testing.T) {
+	settled := func(o dlq.OutcomeResult) dlq.Redrive { return dlq.Redrive{State: dlq.RedriveSettled, Outcome: o} }
+	three := []dlq.Redrive{settled(dlq.OutcomeCommitted), settled(dlq.OutcomeSkipped), settled(dlq.OutcomeFailed)}
+	if got := summarise(three).words(); got != "3 replays · 2 passed" {
+		t.Errorf("got %q", got)
+	}
+	if got := summarise(append(three, dlq.Redrive{State: dlq.RedriveDelivered})).words(); got != "4 replays · 2 passed · 1 in flight" {
+		t.Errorf("got %q", got)
+	}
+	many := make([]dlq.Redrive, replaysLooked)
+	for i := range many {
+		many[i] = settled(dlq.OutcomeFailed)
+	}
+	if got := summarise(many).words(); got != "Last 50 replays · 0 passed" {
+		t.Errorf("older replays are passed over in silence: %q", got)
+	}
+	if got := proofTag(dlq.Cohort{ID: "01K"}, nil); got.Text != "Not tested" || got.Href != "" || got.Tone != components.Quiet {
+		t.Errorf("got %+v", got)
+	}
+	if got := proofTag(dlq.Cohort{ID: "01K"}, three); got.Href != "/cohorts/01K#replays" {
+		t.Errorf("the number does not open its rows: %+v", got)
+	}
+}
+
+func TestASituationIsReadFromTheCohort(t *testing.T) {
+	c := dlq.Cohort{
+		Counts:  map[dlq.Status]int64{dlq.StatusParked: 9, dlq.StatusQuarantined: 1, dlq.StatusRedriving: 2},
+		Sources: []string{"hidden", "wiki", "leases"}, Expiring: 4, Daily: []int64{1, 2, 30},
+		FailedUnder: []dlq.VersionCount{{Source: "wiki", Versions: dlq.Versions{"parser": "1"}, Parked: 9}},
+	}
+	known := knownSources{
+		byName:  map[string]dlq.Source{"wiki": {Policy: dlq.SourcePolicy{Name: "wiki"}}, "leases": {Policy: dlq.SourcePolicy{Name: "leases", Redrive: dlq.RedrivePolicy{URL: "https://pipeline.example.com"}}}},
+		running: map[string]dlq.Running{"wiki": {"parser": {"2"}}},
+	}
+	s := situationOf(c, known)
+	if s.parked != 9 || s.quarantined != 1 || s.redriving != 2 || s.expiring != 4 || s.fix != "parser 2" || s.today != 30 || len(s.daysBefore) != 2 || !s.hasTarget || s.source != "wiki" {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestTheOldestIsToldByItsAge(t *testing.T) {
+	if got := oldestWords(dlq.Cohort{Oldest: noon.Add(-94 * 24 * time.Hour)}, noon); got != "94 d" {
+		t.Errorf("got %q", got)
+	}
+	if got := oldestWords(dlq.Cohort{}, noon); got != "" {
+		t.Errorf("nothing is stuck, and the oldest is %q", got)
+	}
+}

@@ -1,0 +1,273 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlo/dlq"
+	"dlo/views/components"
+	"dlo/views/source"
+	"dlo/web"
+)
+
+const (
+	rejectedShown     = 20
+	rejectedTextMost  = 4 << 10 // bytes of an envelope that is shown
+	deploymentsShown  = 30
+	deploymentsWithin = 90 * 24 * time.Hour
+)
+
+// sourcePageFacts is what the page of one source is made from.
+type sourcePageFacts struct {
+	sourceFacts
+	deployments []dlq.Deployment // newest first
+	refused     []dlq.RejectedEnvelope
+	runbook     string // rendered and cleaned; empty without one
+	noRunbook   string // why a runbook that is there is not shown
+	by          dlq.Actor
+	csrf        string
+	now         time.Time
+}
+
+// newSourcePage shapes one source.
+func newSourcePage(f sourcePageFacts) source.Model {
+	s := f.source
+	href := sourceHref(s.Name())
+	m := source.Model{
+		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
+		Policy: policyGroups(s), RunsNow: newRunsNow(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
+	}
+	if s.Paused {
+		m.State = append(m.State, components.Tag{Text: "paused", Tone: components.Held, Title: "by " + s.PausedBy})
+	}
+	if f.noRunbook != "" {
+		m.NoBook = f.noRunbook
+	}
+	if f.by.May(dlq.MaySetPolicy) {
+		m.Edit, m.Export = "", components.Link{Text: "Edit", Href: href + "/policy"}
+		m.Deploy = &components.Form{ID: "deploy", CSRF: f.csrf, Action: href + "/deployments", Submit: "Register", Inputs: []components.Input{
+			{Name: "component", Label: "Component", Required: true, Hint: "Such as parser.", Autocomplete: "off"}, {Name: "version", Label: "Version", Required: true, Autocomplete: "off"},
+			{Name: "rolling", Label: "The versions before it still run", Kind: components.InputCheck, Value: "1"}}}
+	}
+	if f.by.May(dlq.MayEditRunbook) {
+		m.EditBook = components.Link{Text: "Edit", Href: href + "/runbook"}
+		if s.Policy.Runbook == "" {
+			m.EditBook.Text = "Write one"
+		}
+	}
+	return m
+}
+
+func sourceHeadFacts(f sourcePageFacts) []components.Fact {
+	s := f.source
+	facts := []components.Fact{{Text: grouped(f.stuck) + " stuck", Href: entriesHref(sourceQuery(s.Name(), stuckTerms))}, {Text: "owner " + ownerWord(s.Policy.Owner)}}
+	if !f.oldest.IsZero() {
+		facts = append(facts, components.Fact{Text: "oldest " + span(f.now.Sub(f.oldest))})
+	}
+	if f.expiring > 0 {
+		facts = append(facts, components.Fact{Text: grouped(f.expiring) + " leave within 7 d", Tone: components.Deadline, Href: entriesHref(sourceQuery(s.Name(), stuckTerms+" expires:<7d"))})
+	}
+	facts = append(facts, components.Fact{Text: "known since", Time: day(s.CreatedAt)})
+	if !s.LastArrivalAt.IsZero() {
+		facts = append(facts, components.Fact{Text: "last failure", Time: since(f.now, s.LastArrivalAt)})
+	}
+	return facts
+}
+
+func sourceActions(f sourcePageFacts) []components.Action {
+	if !f.by.May(dlq.MayPause) {
+		return nil
+	}
+	if f.source.Paused {
+		return []components.Action{{Label: "Resume redrives", Href: sourceHref(f.source.Name()) + "/resume", Tone: components.Primary}}
+	}
+	return []components.Action{{Label: "Pause redrives", Href: sourceHref(f.source.Name()) + "/pause", Why: "Nothing more of this source is sent until they are resumed"}}
+}
+
+func sourceNotices(f sourcePageFacts) []components.Notice {
+	s := f.source
+	var out []components.Notice
+	if s.Policy.Redrive.URL == "" {
+		n := components.Notice{Tone: components.Deadline, Title: "No redrive target.", Text: "Nothing of this source can be sent back to its pipeline. Set redrive.url in its policy."}
+		if f.by.May(dlq.MaySetPolicy) {
+			n.Links = []components.Link{{Text: "Edit the policy", Href: sourceHref(s.Name()) + "/policy"}}
+		}
+		out = append(out, n)
+	} else if !s.HasSecret {
+		out = append(out, components.Notice{Tone: components.Deadline, Title: "Redrives go unsigned.", Text: "Set redrive.secret (whsec_ and base64) so that the pipeline can tell them from anybody's."})
+	}
+	if !s.Policy.Probe.Configured() {
+		out = append(out, components.Notice{Tone: components.Info, Title: "This source cannot be asked what its documents are now.", Text: "Their bytes are unknown unless the stored copy is sent. Set probe.url in its policy."})
+	} else if s.Policy.Probe.Fetch == dlq.FetchAlways {
+		out = append(out, components.Notice{Tone: components.Info, Title: "We compare the bytes themselves.", Text: "Each question fetches the document and takes its digest."})
+	}
+	return out
+}
+
+// newNever asks how outcomes shall be learnt of a pipeline that never reported.
+func newNever(f sourcePageFacts) *source.Never {
+	if !neverReported(f.source) {
+		return nil
+	}
+	n := &source.Never{CSRF: f.csrf, Sentence: neverReportedSentence(f.source) + " How shall we find out?"}
+	if !f.by.May(dlq.MaySetPolicy) {
+		n.Sentence += " A manager can choose."
+		return n
+	}
+	href := sourceHref(f.source.Name()) + "/outcomes"
+	labels := []struct {
+		mode  dlq.OutcomeMode
+		label string
+		why   string
+	}{
+		{dlq.OutcomesReported, "It will report", "POST /api/v1/outcomes, with the redrive_id that it was sent"},
+		{dlq.OutcomesResponse, "Its answer is the outcome", "A 2xx of the target counts as the commit"},
+		{dlq.OutcomesCheck, "Ask the index", "We ask the index until the document is there"},
+		{dlq.OutcomesAssumed, "Silence counts as done", "No answer within the time-out resolves the document"},
+	}
+	for _, l := range labels {
+		a := components.Action{Label: l.label, Href: href, Why: l.why, Current: f.source.Policy.Outcomes.Mode == l.mode, Fields: []components.Field{{Name: "mode", Value: string(l.mode)}}}
+		if l.mode == dlq.OutcomesCheck && f.source.Policy.Outcomes.CheckURL == "" {
+			a.Disabled, a.Why = true, "Needs outcomes.check_url in the policy first."
+		}
+		n.Choices = append(n.Choices, a)
+	}
+	return n
+}
+
+// newLadder is the steps, each done or what one would get with the snippet to
+// paste.
+func newLadder(f sourcePageFacts) []source.Rung {
+	var out []source.Rung
+	for _, r := range sourceLadder(f.sourceFacts) {
+		rung := source.Rung{Name: capital(r.name), Done: r.done, Says: r.says}
+		if text := ladderSnippet(r.name, f.source.Name()); !r.done && text != "" {
+			rung.Snippet = &components.Code{ID: "snippet-" + r.name, Label: "How to " + r.name, Text: text}
+		}
+		out = append(out, rung)
+	}
+	return out
+}
+
+// ladderSnippet is what to paste. A policy is replaced whole, so the command
+// begins with the one that is.
+func ladderSnippet(step, name string) string {
+	quoted := strconv.Quote(web.VisibleText(name))
+	switch step {
+	case "bytes":
+		return "curl -H \"Authorization: Bearer $DLO_TOKEN\" -F envelope=@envelope.json -F payload=@\"$FILE\" \"$DLO/api/v1/dead-letters\""
+	case "versions":
+		return `"connector_version": "3.14", "parser_version": "pdfminer.six@20251230"`
+	case "redrive":
+		return "dlo source show " + quoted + " > source.yaml\n# in source.yaml:\nredrive:\n  url: https://pipeline.example.com/redrive\n  secret: whsec_…   # 24 to 64 random bytes in base64\n# then:\ndlo source apply source.yaml"
+	case "outcomes":
+		return "curl -H \"Authorization: Bearer $DLO_TOKEN\" --json '{\"redrive_id\":\"…\",\"result\":\"committed\"}' \"$DLO/api/v1/outcomes\""
+	case "deployments":
+		return "curl -H \"Authorization: Bearer $DLO_TOKEN\" --json '{\"source\":" + quoted + ",\"component\":\"parser\",\"version\":\"…\"}' \"$DLO/api/v1/deployments\""
+	}
+	return ""
+}
+
+// policyGroups shows the policy; secrets are said to be there or not.
+func policyGroups(s dlq.Source) []source.Group {
+	p := s.Policy
+	kv := func(key, value string) components.KV { return components.KV{Key: key, Value: shown(value)} }
+	target := components.KV{Key: "Target", Value: shown(p.Redrive.URL), Mono: true}
+	if p.Redrive.URL == "" {
+		target = components.KV{Key: "Target", Value: components.PlainText("none"), Tag: components.Tag{Text: "nothing can be sent", Tone: components.Deadline}}
+	}
+	probe := []components.KV{kv("Address", "none")}
+	if p.Probe.Configured() {
+		probe = []components.KV{{Key: "Address", Value: shown(p.Probe.URL), Mono: true}, kv("Kind of tag", p.Probe.Kind), kv("Tag from", p.Probe.ETagFrom), kv("Fetches", p.Probe.Fetch)}
+		for _, name := range sortedKeys(p.Probe.Headers) {
+			probe = append(probe, components.KV{Key: "Header " + shownLine(name, 60).String(), Value: shownLine(p.Probe.Headers[name], 120), Mono: true})
+		}
+	}
+	outcomes := []components.KV{kv("Learnt", outcomeModeWords[p.Outcomes.Mode]), kv("Waited for", p.Outcomes.Timeout.String())}
+	if p.Outcomes.CheckURL != "" {
+		outcomes = append(outcomes, components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true})
+	}
+	alerts := kv("Alerts go to", "nobody")
+	if p.Alerts.URL != "" {
+		alerts = components.KV{Key: "Alerts go to", Value: shown(p.Alerts.URL), Mono: true}
+	}
+	return []source.Group{
+		{Name: "Redrive", Rows: []components.KV{target, kv("Which bytes", modeLabels[policyMode(p)]), kv("Pace", fmt.Sprintf("%g deliveries a second, %s in flight", p.Redrive.Rate, grouped(p.Redrive.Concurrency))),
+			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), kv("Secret", map[bool]string{true: "set", false: "not set"}[s.HasSecret])}},
+		{Name: "Document now", Rows: probe},
+		{Name: "Outcomes", Rows: outcomes},
+		{Name: "Retention", Rows: []components.KV{kv("Queue", p.Retention.EntryTTL.String()+", at most "+p.Retention.MaxTTL.String()), kv("Copies", p.Retention.PayloadTTL.String()), kv("Records", p.Retention.RecordTTL.String())}},
+		{Name: "Limits", Rows: []components.KV{kv("Poison after", counted(p.PoisonThreshold, "same failure", "same failures")), kv("Floor of confidence", fmt.Sprintf("%g", p.ConfidenceFloor)), kv("Depth", limitWords(p.Limits.Depth)),
+			kv("Age", p.Limits.Age.String()), kv("Space for copies", p.Limits.QuotaBytes.String()), alerts}},
+	}
+}
+
+func limitWords(n int64) string {
+	if n == 0 {
+		return "no ceiling"
+	}
+	return grouped(n)
+}
+
+// newRunsNow is what runs now, and below it what ran before.
+func newRunsNow(f sourcePageFacts) []source.Running {
+	var now, before []source.Running
+	for _, d := range f.deployments {
+		r := source.Running{Component: shownLine(d.Component, 60).String(), Versions: shownLine(d.Version, 120), Since: moment(d.StartedAt)}
+		if d.StoppedAt.IsZero() {
+			r.Note = "runs now"
+			now = append(now, r)
+			continue
+		}
+		r.Note = "until " + dateOf(d.StoppedAt)
+		before = append(before, r)
+	}
+	if len(f.deployments) == 0 {
+		for _, name := range sortedKeys(f.running) {
+			now = append(now, source.Running{Component: shownLine(name, 60).String(), Versions: shownLine(strings.Join(f.running[name], ", "), 120), Note: "runs now"})
+		}
+	}
+	return slices.Concat(now, before)
+}
+
+// newRejected shows envelopes that were refused as they were sent, each with
+// every fault that it had.
+func newRejected(f sourcePageFacts) source.Rejected {
+	r := source.Rejected{None: "None was refused."}
+	if f.rejected == 0 {
+		return r
+	}
+	r.Summary = grouped(f.rejected) + " refused"
+	if f.rejected > int64(len(f.refused)) {
+		r.Summary += ", the newest " + grouped(len(f.refused)) + " here"
+	}
+	for _, e := range f.refused {
+		envelope := source.Envelope{When: moment(e.ReceivedAt), Faults: rejectedFaults(e.Problem), Text: firstBytes(string(e.Body), rejectedTextMost), Cut: "The whole envelope, " + byteSize(e.Bytes) + "."}
+		if e.Bytes > rejectedTextMost {
+			envelope.Cut = firstOf(rejectedTextMost, e.Bytes)
+		}
+		r.Rows = append(r.Rows, envelope)
+	}
+	return r
+}
+
+// rejectedFaults reads the answer that the sender got.
+func rejectedFaults(problem string) []source.Fault {
+	var p web.Problem
+	if err := json.Unmarshal([]byte(problem), &p); err != nil {
+		return []source.Fault{{Detail: shownLine(problem, 300)}}
+	}
+	var out []source.Fault
+	for _, f := range p.Errors {
+		out = append(out, source.Fault{Pointer: shownLine(f.Pointer, 120), Detail: shownLine(f.Detail, 300)})
+	}
+	if len(out) == 0 {
+		out = append(out, source.Fault{Detail: shownLine(p.Detail, 300)})
+	}
+	return out
+}
