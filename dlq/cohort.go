@@ -1,6 +1,9 @@
 package dlq
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Fingerprint is the stable key of a failure, with what it is made of. The
 // rules that make one are in dlq/fingerprint.
@@ -27,9 +30,12 @@ type Frame struct {
 	Unit     string `json:"unit"`
 }
 
-// String is the frame as screens show it.
+// String is the frame as screens show it. Where a unit is a package's path and
+// the function begins with its name, the function says it all.
 func (f Frame) String() string {
 	switch {
+	case f.Unit != "" && strings.HasPrefix(f.Function, f.Unit[strings.LastIndexByte(f.Unit, '/')+1:]+"."):
+		return f.Function
 	case f.Unit == "":
 		return f.Function
 	case f.Function == "":

@@ -80,7 +80,20 @@ func runsNow(v dlq.Versions, running dlq.Running) (words components.Text, other 
 	case running.Has(main, v[main]):
 		return components.PlainText("still runs, beside " + grouped(len(running[main])-1) + " more"), false
 	}
-	return shownLine(withComponent(main, strings.Join(running[main], ", "))+" runs now", 100), true
+	now := make([]string, len(running[main]))
+	for i, version := range running[main] {
+		now[i] = versionBeside(version, v[main])
+	}
+	return shownLine(strings.Join(now, ", ")+" runs now", 100), true
+}
+
+// versionBeside is a version where another of the same program stands beside
+// it: what both have before the @ is left out.
+func versionBeside(version, other string) string {
+	if at := strings.LastIndexByte(version, '@'); at > 0 && strings.HasPrefix(other, version[:at+1]) {
+		return version[at+1:]
+	}
+	return version
 }
 
 // situation is what decides the next step of a cohort.

@@ -77,7 +77,8 @@ func TestWhatRunsNowIsSaidBesideWhatFailed(t *testing.T) {
 	}{
 		{nil, "not reported", false},
 		{dlq.Running{"parser": {"pdf@1"}}, "same", false},
-		{dlq.Running{"parser": {"pdf@2"}}, "pdf@2 runs now", true},
+		{dlq.Running{"parser": {"pdf@2"}}, "2 runs now", true},
+		{dlq.Running{"parser": {"other@2"}}, "other@2 runs now", true},
 		{dlq.Running{"parser": {"pdf@1", "pdf@2"}}, "still runs, beside 1 more", false},
 	} {
 		words, other := runsNow(v, c.running)

@@ -184,10 +184,14 @@ func newVersions(f cohortFacts) cohort.Versions {
 	return v
 }
 
-// runningRows are versions that run now and under which nothing failed: the
-// reason to try again.
+// runningRows are versions that run now and under which nothing of the cohort
+// ever failed, resolved documents included.
 func runningRows(f cohortFacts, columns int) []cohort.VersionRow {
-	component, version, ok := liveFix(f.cohort, f.known.running)
+	var ever dlq.Cohort
+	for _, m := range f.months {
+		ever.FailedUnder = append(ever.FailedUnder, dlq.VersionCount{Source: m.Source, Versions: m.Versions, Parked: m.Entries})
+	}
+	component, version, ok := liveFix(ever, f.known.running)
 	if !ok {
 		return nil
 	}

@@ -189,7 +189,11 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 	}
 	switch {
 	case c.Parked() == 0:
-		r.None = "Nothing is stuck here, so there is nothing to redrive."
+		r.Question, r.Covered, r.Others = "Nothing is stuck here now", "", components.Link{}
+		r.None = "So there is nothing to redrive."
+		if seen := summarise(f.replays); seen.seen > 0 {
+			r.None = seen.words() + "."
+		}
 	case !s.hasTarget && s.source != "":
 		r.None = titleOf(s.source) + " has no redrive target, so nothing can be sent."
 		r.NoneLink = components.Link{Text: "Look at its policy", Href: sourceHref(s.source)}

@@ -53,7 +53,7 @@ func TestARedriveThatCannotWorkSaysWhy(t *testing.T) {
 	}
 	f = oneCohortFacts()
 	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusResolved: 3}
-	if r := newRedriveForm(f); r.None != "Nothing is stuck here, so there is nothing to redrive." {
+	if r := newRedriveForm(f); r.Question != "Nothing is stuck here now" || r.None != "So there is nothing to redrive." {
 		t.Errorf("got %q", r.None)
 	}
 }

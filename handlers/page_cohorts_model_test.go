@@ -96,7 +96,7 @@ func TestARowOfTheHomePage(t *testing.T) {
 	if r.Href != "/cohorts/01KB" || r.Type.String() != "PDFSyntaxError" || r.Source.Href != "/sources/wiki" || r.Owner != "search" {
 		t.Errorf("got %+v", r)
 	}
-	if r.Under.String() != "pdf@1" || r.RunsNow.String() != "pdf@3 runs now" || !r.Moved {
+	if r.Under.String() != "pdf@1" || r.RunsNow.String() != "3 runs now" || !r.Moved {
 		t.Errorf("got %q → %q %v", r.Under, r.RunsNow, r.Moved)
 	}
 	if r.Stuck.Text != "409" || r.Stuck.Href != entriesHref("cohort:01KB status:parked") {

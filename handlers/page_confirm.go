@@ -47,17 +47,14 @@ func (h *Handlers) renderConfirm(c echo.Context, status int, f confirmFacts, mod
 	return web.RenderPage(c, status, confirm.Page(m), confirm.Region(m))
 }
 
-// faultsOf takes an error apart for a form: faults that stand at their fields,
-// and the sentence about the whole where there are none.
+// faultsOf takes an error apart for a form: the faults that stand at their
+// fields, and the sentence about the whole.
 func faultsOf(err error) ([]dlq.Fault, string) {
 	var e *dlq.Error
 	if !errors.As(err, &e) {
 		return nil, ""
 	}
-	if len(e.Faults) == 0 {
-		return nil, sentence("%s", e.Message)
-	}
-	return e.Faults, ""
+	return e.Faults, sentence("%s", e.Message)
 }
 
 // confirmSourcesMost bounds how many sources a confirmation names.

@@ -160,11 +160,7 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 		m.Facts = append(m.Facts, components.KV{Key: "And", Value: components.PlainText(counted(f.more, "more source", "more sources"))})
 	}
 	if len(f.sources) == 1 {
-		running := shownLine(f.sources[0].running.String(), 200)
-		if len(f.sources[0].running) == 0 {
-			running = components.PlainText("not reported")
-		}
-		m.Facts = append(m.Facts, components.KV{Key: "Runs there", Value: running})
+		m.Facts = append(m.Facts, components.KV{Key: "Runs there", Value: shownLine(runningWords(f.sources[0].running), 200)})
 	}
 	if p.Skipped > 0 {
 		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: documents(p.Skipped) + " will be resolved without being sent.", Text: "Their keys are in the register of commits already."})
@@ -173,7 +169,11 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 	if p.Goes+p.Skipped == 0 && p.Quarantined == 0 {
 		return
 	}
-	form := confirmForm(f, fmt.Sprintf("Redrive %s", grouped(p.Goes+p.Skipped)))
+	label := actionWords[dlq.OperationRedrive]
+	if !f.choice.single() {
+		label += " " + grouped(p.Goes+p.Skipped)
+	}
+	form := confirmForm(f, label)
 	form.Inputs = append(form.Inputs, modeInput(f), components.Input{Name: "accept_unknown", Label: "Send the stored copy also where nobody can tell whether the document changed", Kind: components.InputCheck, Value: "1", On: f.choice.acceptUnknown}, reasonInput(f))
 	m.Form = &form
 }

@@ -182,7 +182,7 @@ func newProblemTerm(text string, bad []dlq.BadTerm) *entries.Problem {
 	b := bad[0]
 	p := &entries.Problem{
 		Before: web.VisibleText(text[:b.Start]), Term: web.VisibleText(text[b.Start:b.End]), After: web.VisibleText(text[b.End:]),
-		Sentence: sentence("This term was not understood. Expected is %s", b.Expected),
+		Sentence: sentence("This term was not understood. Expected: %s", b.Expected),
 	}
 	if more := len(bad) - 1; more > 0 {
 		p.Sentence += " " + counted(more, "other term was", "other terms were") + " not understood either."

@@ -162,7 +162,7 @@ func newDocument(v documentView) (d entry.Document, viewed bool) {
 	default:
 		showHex(&d, v.copy)
 		if s.format == formatPDF {
-			d.Cut += " A PDF can run scripts, so it is not opened inside this page: download it to read it."
+			d.Cut = strings.TrimSpace(d.Cut + " A PDF can hold scripts, and browsers do not open one in a sandbox, so it is not opened here: download it to read it.")
 		}
 	}
 	return d, true

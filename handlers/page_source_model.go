@@ -70,7 +70,7 @@ func sourceHeadFacts(f sourcePageFacts) []components.Fact {
 		facts = append(facts, components.Fact{Text: "oldest " + span(f.now.Sub(f.oldest))})
 	}
 	if f.expiring > 0 {
-		facts = append(facts, components.Fact{Text: grouped(f.expiring) + " leave within 7 d", Tone: components.Deadline, Href: entriesHref(sourceQuery(s.Name(), stuckTerms+" expires:<7d"))})
+		facts = append(facts, components.Fact{Text: counted(f.expiring, "leaves", "leave") + " within 7 d", Tone: components.Deadline, Href: entriesHref(sourceQuery(s.Name(), stuckTerms+" expires:<7d"))})
 	}
 	facts = append(facts, components.Fact{Text: "known since", Time: day(s.CreatedAt)})
 	if !s.LastArrivalAt.IsZero() {

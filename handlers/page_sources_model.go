@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -45,16 +46,13 @@ func newSourceRow(f sourceFacts, now time.Time) sources.Row {
 	row := sources.Row{
 		Name: components.Link{Text: web.VisibleText(s.Name()), Href: sourceHref(s.Name())}, Owner: ownerWord(s.Policy.Owner),
 		Stuck: components.Link{Text: grouped(f.stuck), Href: entriesHref(sourceQuery(s.Name(), stuckTerms))}, Oldest: "none",
-		Target: targetTag(s), Probe: probeTag(s), Reports: reportsTag(s), RunsNow: shownLine(f.running.String(), 120),
+		Target: targetTag(s), Probe: probeTag(s), Reports: reportsTag(s), RunsNow: shownLine(runningWords(f.running), 160),
 	}
 	if !f.oldest.IsZero() {
 		row.Oldest = span(now.Sub(f.oldest))
 	}
 	if f.expiring > 0 {
 		row.Expires = components.Tag{Text: grouped(f.expiring) + map[bool]string{true: " expires", false: " expire"}[f.expiring == 1], Tone: components.Deadline, Title: "within seven days", Href: entriesHref(sourceQuery(s.Name(), stuckTerms+" expires:<7d"))}
-	}
-	if len(f.running) == 0 {
-		row.RunsNow = components.PlainText("not reported")
 	}
 	if s.Paused {
 		row.Paused = components.Tag{Text: "paused", Tone: components.Held, Title: "by " + s.PausedBy}
@@ -112,6 +110,16 @@ func reportsTag(s dlq.Source) components.Tag {
 	return components.Tag{Text: outcomeModeWords[s.Policy.Outcomes.Mode], Tone: components.Plain}
 }
 
+// runningWords says what runs now, component by component, as versions are
+// written everywhere.
+func runningWords(r dlq.Running) string {
+	first := dlq.Versions{}
+	for name, versions := range r {
+		first[name] = strings.Join(versions, ", ")
+	}
+	return allVersions(first)
+}
+
 // rungOf is one step of what can be set up for a source.
 type rungOf struct {
 	name string
@@ -136,7 +144,7 @@ func sourceLadder(f sourceFacts) []rungOf {
 		shownLine(allVersions(newest.Versions), 120).String(),
 		shownLine(s.Policy.Redrive.URL, 120).String(),
 		outcomeModeWords[s.Policy.Outcomes.Mode],
-		shownLine(f.running.String(), 120).String(),
+		shownLine(runningWords(f.running), 160).String(),
 	}
 	for i := range rungs {
 		if rungs[i].done {

@@ -89,6 +89,14 @@ func TestColumnsFillInWhatTheTraceDoesNotSay(t *testing.T) {
 	if r := Of(Input{ErrorType: "HeaderError", Trace: bare}); r.Type != "HeaderError" {
 		t.Errorf("type %q, want the reporter's", r.Type)
 	}
+	// A Go error that is printed with its stack names no type at all.
+	layered := "no root object\nexample.com/pdf.(*Reader).trailer\n\t/src/pdf/reader.go:41\nexample.com/pdf.Open\n\t/src/pdf/open.go:12\nopen lease\nexample.com/intake.Parse\n\t/src/intake/parse.go:9\n"
+	if r := Of(Input{ErrorType: "*pdf.DamagedError", Trace: layered}); r.Type != "DamagedError" {
+		t.Errorf("type %q, want the reporter's", r.Type)
+	}
+	if r := Of(Input{ErrorType: "*fmt.wrapError", Trace: layered}); r.Type != goErrorType {
+		t.Errorf("type %q: a wrapper's type tells nothing", r.Type)
+	}
 }
 
 func TestUnknownTextFallsBackToItsMessage(t *testing.T) {

@@ -18,7 +18,11 @@ var golang = language{
 	parse:   parseGo,
 	noise:   goNoise,
 	library: goLibrary,
-	generic: set(goErrorType, "panic", "runtime error", "fatal error"),
+	// An error printed with its stacks does not name its type; these types of
+	// the standard library and of pkg/errors would tell nothing either.
+	bare: func(e *exception) bool { return e.typ == goErrorType },
+	generic: set(goErrorType, "panic", "runtime error", "fatal error", "errorString", "wrapError", "wrapErrors", "joinError",
+		"fundamental", "withStack", "withMessage"),
 	// A goroutine's stack overflow is a fatal error with this message.
 	overflowText: "stack overflow",
 }

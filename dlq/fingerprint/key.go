@@ -32,9 +32,13 @@ func keyOf(lang *language, e *exception, in Input) key {
 		k.message = firstLine(in.ErrorMessage)
 	}
 	rootType := lastSegment(root.typ)
-	if named := lastSegment(in.ErrorType); named != "" && root == e && lang.bare != nil && lang.bare(e) {
-		// The stack carries a bare base class; the reporter knew the real one.
-		k.typ, rootType = named, named
+	if named := lastSegment(in.ErrorType); named != "" && lang.bare != nil && lang.bare(e) && !lang.generic[named] {
+		// The stack carries a bare base class, or no type at all; the reporter
+		// knew the real one.
+		k.typ = named
+		if root == e || lang.bare(root) {
+			rootType = named
+		}
 	}
 	if k.typ == "" {
 		k.typ = lastSegment(in.ErrorType)

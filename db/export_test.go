@@ -1,0 +1,151 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+)
+
+// Update runs fn in the next commit, taken back alone if it fails.
+func (s *Store) Update(ctx context.Context, fn func(*Tx) error) error { return s.update(ctx, fn) }
+
+// Record runs fn in the next commit. If it fails, its neighbours are tried anew.
+func (s *Store) Record(ctx context.Context, fn func(*Tx) error) error { return s.record(ctx, fn) }
+
+// Exec runs a statement within a job.
+func (t *Tx) Exec(query string, args ...any) error {
+	_, err := t.exec(query, args...)
+	return err
+}
+
+// TouchSource makes the job find, or add, a source, and remember it.
+func (t *Tx) TouchSource(name string) error {
+	_, err := t.sourceForArrival(name)
+	return err
+}
+
+// TouchVersions makes the job find, or intern, a set of versions.
+func (t *Tx) TouchVersions(v map[string]string) error {
+	_, err := t.versionSet(v)
+	return err
+}
+
+// CountNothing adds to a counter of the job what no row stands for.
+func (t *Tx) CountNothing(cohort string) { t.job.cohort(cohort).arrivals++ }
+
+// Queued is how many jobs wait for the writer.
+func (s *Store) Queued() int { return len(s.writer.jobs) }
+
+// Unseal opens what was sealed for a subject.
+func (s *Store) Unseal(sealed []byte, subject string) (string, error) {
+	return s.unseal(sealed, subject)
+}
+
+// asked is one query with its arguments.
+type asked struct {
+	query string
+	args  []any
+}
+
+// Plans runs do, and gives the plan of every query that it made: those of the
+// readers, and the statements of the writer.
+func (s *Store) Plans(do func() error) (map[string][]string, error) {
+	spy := &spyConnector{dsn: dsn(s.path, "FULL", "_query_only=1")}
+	pool := sql.OpenDB(spy)
+	defer pool.Close()
+	was := s.read
+	s.read = pool
+	err := do()
+	s.read = was
+	if err != nil {
+		return nil, err
+	}
+	queries := spy.queries
+	if err := s.update(context.Background(), func(tx *Tx) error {
+		for text := range tx.w.stmts {
+			queries = append(queries, asked{text, make([]any, parameters(text))})
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	plans := map[string][]string{}
+	for _, q := range queries {
+		if !explainable.MatchString(q.query) {
+			continue
+		}
+		rows, err := was.Query("explain query plan "+q.query, q.args...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q.query, err)
+		}
+		var lines []string
+		for rows.Next() {
+			var id, parent, unused int
+			var line string
+			if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+				return nil, errors.Join(err, rows.Close())
+			}
+			lines = append(lines, line)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+		plans[q.query] = lines
+	}
+	return plans, nil
+}
+
+var (
+	explainable = regexp.MustCompile(`^\s*(select|insert|update|delete|with)\b`)
+	numbered    = regexp.MustCompile(`\$(\d+)`)
+)
+
+func parameters(query string) int {
+	most := strings.Count(query, "?")
+	for _, m := range numbered.FindAllStringSubmatch(query, -1) {
+		n, _ := strconv.Atoi(m[1])
+		most = max(most, n)
+	}
+	return most
+}
+
+// spyConnector opens connections that note what they are asked.
+type spyConnector struct {
+	dsn     string
+	mu      sync.Mutex
+	queries []asked
+}
+
+func (c *spyConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.Driver().Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return spyConn{conn, c}, nil
+}
+
+func (c *spyConnector) Driver() driver.Driver { return &sqlite.Driver{} }
+
+type spyConn struct {
+	driver.Conn
+	to *spyConnector
+}
+
+func (c spyConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	q := asked{query: query}
+	for _, a := range args {
+		q.args = append(q.args, a.Value)
+	}
+	c.to.mu.Lock()
+	c.to.queries = append(c.to.queries, q)
+	c.to.mu.Unlock()
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
