@@ -73,8 +73,10 @@ func (t *Tx) recordArrival(a packedArrival) (dlq.Receipt, error) {
 	if err != nil {
 		return dlq.Receipt{}, err
 	}
-	if duplicate, found, err := t.duplicate(src.ID, a.EventKey); err != nil || found {
-		r := receipt(duplicate, a)
+	if duplicate, found, err := t.duplicate(src.ID, a.EventKey); err != nil {
+		return dlq.Receipt{}, err
+	} else if found {
+		r, err := t.receipt(duplicate, src)
 		r.Duplicate = true
 		return r, err
 	}
@@ -86,25 +88,53 @@ func (t *Tx) recordArrival(a packedArrival) (dlq.Receipt, error) {
 		if _, err := t.exec(`update source set echoes = 1 where id = $1`, src.ID); err != nil {
 			return dlq.Receipt{}, fmt.Errorf("trust the source to name redrives: %w", err)
 		}
+		delete(t.sources, src.Name())
+	}
+	if found && entry.status == dlq.StatusErased && entry.blocked {
+		entry, err = t.countBlocked(src, entry, a)
+		if err != nil {
+			return dlq.Receipt{}, err
+		}
+		return t.receipt(entry, src)
 	}
 	if a.Held {
 		if err := t.rememberPayload(a.Envelope.PayloadSHA256, a.HeldBytes); err != nil {
 			return dlq.Receipt{}, err
 		}
 	}
-	if !found {
+	if found {
+		entry, err = t.nextArrival(src, entry, a)
+	} else {
 		entry, err = t.firstArrival(src, a)
-		r := receipt(entry, a)
-		r.Created = true
-		return r, err
 	}
-	entry, err = t.nextArrival(src, entry, a)
-	return receipt(entry, a), err
+	if err != nil {
+		return dlq.Receipt{}, err
+	}
+	r, err := t.receipt(entry, src)
+	r.Created = !found
+	return r, err
 }
 
-func receipt(e entryRow, a packedArrival) dlq.Receipt {
-	return dlq.Receipt{DLQID: e.dlqID, Source: a.Envelope.Source, DocID: e.docID, Status: e.status, Attempts: e.attempts, Arrivals: e.arrivals,
-		Cohort: e.cohort, Fingerprint: a.Fingerprint.String(), URL: "/entries/" + e.dlqID}
+// receipt says how an entry stands. Its cohort and fingerprint are those of the
+// current evidence, which an arrival that is not newer did not bring.
+func (t *Tx) receipt(e entryRow, src dlq.Source) (dlq.Receipt, error) {
+	if e.fingerprint == "" {
+		if _, err := t.row(`select algorithm || ':' || digest from fingerprint where id = $1`, []any{e.fingerprintID}, &e.fingerprint); err != nil {
+			return dlq.Receipt{}, fmt.Errorf("find fingerprint: %w", err)
+		}
+	}
+	return dlq.Receipt{DLQID: e.dlqID, Source: src.Name(), DocID: e.docID, Status: e.status, Attempts: e.attempts, Arrivals: e.arrivals,
+		Cohort: e.cohort, Fingerprint: e.fingerprint, URL: "/entries/" + e.dlqID}, nil
+}
+
+// countBlocked counts an arrival of a document that was erased and may not be
+// parked again. Nothing that it brings is written: not its texts, nor what a
+// fingerprint or a cell would keep of them.
+func (t *Tx) countBlocked(src dlq.Source, was entryRow, a packedArrival) (entryRow, error) {
+	is := was
+	is.arrivals++
+	t.countArrival(src.ID, fingerprintRef{was.fingerprintID, was.cohort, was.review}, *a.Envelope.LastSeenAt)
+	return is, t.saveEntry(was, is)
 }
 
 func (t *Tx) duplicate(sourceID int64, key string) (entryRow, bool, error) {
@@ -207,6 +237,7 @@ func (e *entryRow) beginEpisode(src dlq.Source, a packedArrival, now time.Time) 
 func (e *entryRow) become(fp fingerprintRef, cell int64, a packedArrival, evidenceID int64) {
 	env := a.Envelope
 	e.fingerprintID, e.cohort, e.review, e.cellID = fp.id, fp.cohort, fp.review, cell
+	e.fingerprint = ""
 	e.evidenceID = evidenceID
 	e.lastSeen, e.receivedAt, e.ingestSeq = *env.LastSeenAt, a.ReceivedAt, env.IngestSeq
 	e.payloadSHA256, e.payloadBytes = env.PayloadSHA256, env.PayloadBytes
@@ -261,11 +292,8 @@ func (t *Tx) nextArrival(src dlq.Source, was entryRow, a packedArrival) (entryRo
 	is := was
 	is.arrivals++
 	t.countArrival(src.ID, fp, *a.Envelope.LastSeenAt)
-	switch {
-	case effect.CountOnly:
-		return is, t.saveEntry(was, is)
-	case effect.SameAttempt:
-		return is, t.completeAttempt(src, was, is, fp, cell, a, named.AttemptID)
+	if effect.SameAttempt {
+		return t.completeAttempt(src, was, is, fp, cell, a, named.AttemptID)
 	}
 	is.attempts += attemptsOf(a)
 	is.lastAttempt++
@@ -358,18 +386,18 @@ func timeOrNull(t *time.Time) any {
 
 // completeAttempt fills in the attempt that an outcome began, when the failure
 // of the same redrive arrives as well: it is one attempt, counted once.
-func (t *Tx) completeAttempt(src dlq.Source, was, is entryRow, fp fingerprintRef, cell int64, a packedArrival, attemptID int64) error {
+func (t *Tx) completeAttempt(src dlq.Source, was, is entryRow, fp fingerprintRef, cell int64, a packedArrival, attemptID int64) (entryRow, error) {
 	if was.evidenceID == attemptID {
 		is.become(fp, cell, a, attemptID)
 		is.takeBytes(a, attemptID, t.now, src.Policy.Retention, true)
 	}
 	if err := t.saveEntry(was, is); err != nil {
-		return err
+		return was, err
 	}
 	if _, err := t.exec(`delete from attempt where id = $1`, attemptID); err != nil {
-		return fmt.Errorf("complete attempt: %w", err)
+		return was, fmt.Errorf("complete attempt: %w", err)
 	}
-	return t.insertAttempt(is, attemptID, cell, a, dlq.ArrivalFailed)
+	return is, t.insertAttempt(is, attemptID, cell, a, dlq.ArrivalFailed)
 }
 
 func head(s string, runes int) string {

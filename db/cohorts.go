@@ -63,7 +63,7 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 		value := map[string]int64{"c.parked": last.Parked(), "c.last_seen": ms(last.LastSeen), "c.arrivals": last.Arrivals, "c.first_seen": ms(last.FirstSeen)}[column]
 		next = fmt.Sprintf("%d-%s", value, last.ID)
 	}
-	return list, next, s.fillCohorts(ctx, list)
+	return list, next, s.fillCohorts(ctx, by, list)
 }
 
 func cohortFilter(q dlq.CohortQuery, by dlq.Actor) filter {
@@ -117,7 +117,7 @@ func (s *Store) Cohort(ctx context.Context, by dlq.Actor, id string) (dlq.Cohort
 
 // fillCohorts reads what stands beside a cohort's counters: members, sources,
 // versions, the oldest entry, what leaves soon, and arrivals by day.
-func (s *Store) fillCohorts(ctx context.Context, list []dlq.Cohort) error {
+func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, list []dlq.Cohort) error {
 	index := map[string]*dlq.Cohort{}
 	ids := make([]any, len(list))
 	for i := range list {
@@ -160,6 +160,9 @@ func (s *Store) fillCohorts(ctx context.Context, list []dlq.Cohort) error {
 			return err
 		}
 		c := index[cohort]
+		if !by.SeesSource(source) {
+			return nil
+		}
 		if all > 0 && !contains(c.Sources, source) {
 			c.Sources = append(c.Sources, source)
 		}
@@ -170,6 +173,11 @@ func (s *Store) fillCohorts(ctx context.Context, list []dlq.Cohort) error {
 	})
 	if err != nil {
 		return fmt.Errorf("read the versions of cohorts: %w", err)
+	}
+	if len(by.Sources) > 0 {
+		if err := s.countVisible(ctx, by, index, in, ids); err != nil {
+			return err
+		}
 	}
 	err = each(ctx, s.reader(), `select f.cohort_id, d.day, sum(d.arrivals) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id
 		where f.cohort_id in `+in+` and d.day > ? group by f.cohort_id, d.day`, append(ids, today-cohortDays), func(rows *sql.Rows) error {
@@ -185,6 +193,33 @@ func (s *Store) fillCohorts(ctx context.Context, list []dlq.Cohort) error {
 	})
 	if err != nil {
 		return fmt.Errorf("read the arrivals of cohorts: %w", err)
+	}
+	return nil
+}
+
+// countVisible counts the entries of cohorts for an actor who sees some sources
+// only: a cohort may have entries of others.
+func (s *Store) countVisible(ctx context.Context, by dlq.Actor, index map[string]*dlq.Cohort, in string, ids []any) error {
+	for _, c := range index {
+		c.Counts = map[dlq.Status]int64{}
+	}
+	args := append([]any{}, ids...)
+	for _, name := range by.Sources {
+		args = append(args, name)
+	}
+	err := each(ctx, s.reader(), `select f.cohort_id, m.status, sum(m.entries) from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id join cell_month m on m.cell_id = l.id
+		where f.cohort_id in `+in+` and s.name in (`+placeholders(len(by.Sources))+`) group by f.cohort_id, m.status`, args, func(rows *sql.Rows) error {
+		var cohort string
+		var status dlq.Status
+		var n int64
+		if err := rows.Scan(&cohort, &status, &n); err != nil {
+			return err
+		}
+		index[cohort].Counts[status] = n
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count what the actor may see: %w", err)
 	}
 	return nil
 }
@@ -253,7 +288,13 @@ func (s *Store) fillTotals(ctx context.Context, by dlq.Actor, t *dlq.Totals) err
 	if t.Expiring, err = s.CountEntries(ctx, by, q); err != nil {
 		return err
 	}
-	_, err = s.one(ctx, `select coalesce(sum(parked - unparked), 0) from source_day d join source s on s.id = d.source_id where d.day > $1 and d.review = 0`, []any{dayOf(now) - 7}, &t.NetWeek)
+	var f filter
+	visible := ""
+	since := f.arg(dayOf(now) - 7)
+	if len(by.Sources) > 0 {
+		visible = " and s.name in (" + f.list(by.Sources) + ")"
+	}
+	_, err = s.one(ctx, `select coalesce(sum(parked - unparked), 0) from source_day d join source s on s.id = d.source_id where d.day > `+since+` and d.review = 0`+visible, f.args, &t.NetWeek)
 	if err != nil {
 		return fmt.Errorf("read the week's net: %w", err)
 	}
@@ -280,7 +321,7 @@ func (s *Store) Fingerprints(ctx context.Context, cohortID string) ([]dlq.Finger
 
 // VersionMonths counts a cohort's entries by the versions that they failed
 // under and the month of their opening: parked ones and all.
-func (s *Store) VersionMonths(ctx context.Context, cohortID string) ([]dlq.VersionMonth, error) {
+func (s *Store) VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error) {
 	var out []dlq.VersionMonth
 	err := each(ctx, s.reader(), `select s.name, v.versions, m.month, sum(m.entries), coalesce(sum(case when m.status = 'parked' then m.entries end), 0)
 		from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id join cell_month m on m.cell_id = l.id
@@ -290,6 +331,9 @@ func (s *Store) VersionMonths(ctx context.Context, cohortID string) ([]dlq.Versi
 		var month int64
 		if err := rows.Scan(&m.Source, &versions, &month, &m.Entries, &m.Parked); err != nil {
 			return err
+		}
+		if !by.SeesSource(m.Source) {
+			return nil
 		}
 		m.Versions, m.Month = dlq.ParseVersions(versions), time.Date(int(month/12), time.Month(month%12+1), 1, 0, 0, 0, 0, time.UTC)
 		out = append(out, m)

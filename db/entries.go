@@ -30,7 +30,7 @@ func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
 		return e, err
 	}
 	e.Marks, e.Versions = dlq.ParseMarks(marks), dlq.ParseVersions(versions)
-	e.FirstSeen, e.OpenedAt, e.LastSeen, e.ExpiresAt = fromMS(first), fromMS(opened), fromMS(last), fromMS(expires)
+	e.FirstSeen, e.OpenedAt, e.LastSeen, e.ExpiresAt = moment(first), moment(opened), moment(last), moment(expires)
 	e.SettledAt, e.CopyExpires = fromNullMS(settled), fromNullMS(copyExpires)
 	return e, nil
 }
@@ -210,7 +210,7 @@ func scanAttempt(rows *sql.Rows, more ...any) (dlq.Attempt, error) {
 	if err := rows.Scan(append(into, more...)...); err != nil {
 		return a, err
 	}
-	a.Versions, a.ReceivedAt, a.FirstSeen, a.LastSeen, a.SourceUpdatedAt = dlq.ParseVersions(versions), fromMS(received), fromMS(first), fromMS(last), fromNullMS(updated)
+	a.Versions, a.ReceivedAt, a.FirstSeen, a.LastSeen, a.SourceUpdatedAt = dlq.ParseVersions(versions), moment(received), moment(first), moment(last), fromNullMS(updated)
 	return a, nil
 }
 

@@ -36,6 +36,7 @@ type entryRow struct {
 	blocked                                         bool
 	version                                         int64
 	cohort                                          string
+	fingerprint                                     string // in words; empty where it was not read
 	review                                          bool
 }
 
@@ -62,8 +63,8 @@ func (t *Tx) entryWhere(where string, args ...any) (entryRow, bool, error) {
 		return e, false, err
 	}
 	e.marks = dlq.ParseMarks(marks)
-	e.firstSeen, e.openedAt, e.lastSeen, e.expiresAt = fromMS(firstSeen), fromMS(openedAt), fromMS(lastSeen), fromMS(expiresAt)
-	e.receivedAt, e.settledAt, e.payloadExpires = fromMS(receivedAt), fromNullMS(settledAt), fromNullMS(payloadExpires)
+	e.firstSeen, e.openedAt, e.lastSeen, e.expiresAt = moment(firstSeen), moment(openedAt), moment(lastSeen), moment(expiresAt)
+	e.receivedAt, e.settledAt, e.payloadExpires = moment(receivedAt), fromNullMS(settledAt), fromNullMS(payloadExpires)
 	return e, true, nil
 }
 

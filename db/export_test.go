@@ -44,6 +44,16 @@ func (t *Tx) CountNothing(cohort string) { t.job.cohort(cohort).arrivals++ }
 // Queued is how many jobs wait for the writer.
 func (s *Store) Queued() int { return len(s.writer.jobs) }
 
+// Stopping says whether the writer takes no more.
+func (s *Store) Stopping() bool {
+	select {
+	case <-s.writer.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 // Unseal opens what was sealed for a subject.
 func (s *Store) Unseal(sealed []byte, subject string) (string, error) {
 	return s.unseal(sealed, subject)
@@ -148,4 +158,18 @@ func (c spyConn) QueryContext(ctx context.Context, query string, args []driver.N
 	c.to.queries = append(c.to.queries, q)
 	c.to.mu.Unlock()
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// Text asks for one text within a job.
+func (t *Tx) Text(query string) (string, error) {
+	var text string
+	_, err := t.row(query, nil, &text)
+	return text, err
+}
+
+// ReaderText asks a reader for one text.
+func (s *Store) ReaderText(query string) (string, error) {
+	var text string
+	_, err := s.one(context.Background(), query, nil, &text)
+	return text, err
 }

@@ -67,7 +67,7 @@ func (t *Tx) versionSet(v dlq.Versions) (int64, error) {
 			return 0, fmt.Errorf("add versions: %w", err)
 		}
 		for _, component := range v.Components() {
-			if _, err := t.exec(`insert into version_of (component, version, version_set_id) values ($1, $2, $3)`, component, v[component], id); err != nil {
+			if _, err := t.exec(`insert into version_of (component, version, version_set_id) values ($1, $2, $3) on conflict do nothing`, storable(component), storable(v[component]), id); err != nil {
 				return 0, fmt.Errorf("add versions: %w", err)
 			}
 		}
@@ -96,6 +96,7 @@ func (t *Tx) fingerprint(f dlq.Fingerprint, sourceID int64, review bool) (finger
 	if len(f.Frames) > 0 {
 		frame = f.Frames[0].String()
 	}
+	f.Type, f.RootType, f.Template, f.Canonical, frame = storable(f.Type), storable(f.RootType), storable(f.Template), storable(f.Canonical), storable(frame)
 	ref.cohort, ref.review = t.newID(), review
 	if _, err := t.exec(`insert into cohort (id, review, confidence, error_type, template, frame, source_id, first_seen, last_seen, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,

@@ -57,14 +57,14 @@ var ErrNewerSchema = errors.New("the database has a newer schema than this versi
 // same file open beside it.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	sqlite.StrictPragmas(true)
+	if err := ownFile(o.Path); err != nil {
+		return nil, err
+	}
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
 	if o.Synchronous == "" {
 		o.Synchronous = "FULL"
-	}
-	if err := os.MkdirAll(filepath.Dir(o.Path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
 	write, err := sql.Open("sqlite", dsn(o.Path, o.Synchronous, "_txlock=immediate&_pragma=cache_size(-65536)&_pragma=wal_autocheckpoint(4000)&_pragma=temp_store(2)"))
 	if err != nil {
@@ -91,6 +91,23 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.closeHandles())
 	}
 	return s, nil
+}
+
+// ownFile makes the file of a new database readable by its owner alone. SQLite
+// gives the files beside it the same mode. One that is there is not opened:
+// closing it would drop the locks that this process may hold on it.
+func ownFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the database: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make the database: %w", err)
+	}
+	return f.Close()
 }
 
 // dsn gives every pragma in the name, because a pragma executed on a pool
@@ -125,7 +142,7 @@ func migrate(ctx context.Context, db *sql.DB, no bool) error {
 		return ErrNewerSchema
 	case have == newest:
 		return nil
-	case no:
+	case no && have > 0:
 		return fmt.Errorf("the database has schema %d and this version of dlo needs %d; run dlo migrate", have, newest)
 	}
 	if _, err := provider.Up(ctx); err != nil {

@@ -26,7 +26,7 @@ type reportedOutcome struct {
 func (s *Store) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error) {
 	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
 	if o.Failure != nil {
-		detail, err := s.codec.packJSON(detailOf(*o.Failure, nil))
+		detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
 		if err != nil {
 			return dlq.OutcomeReceipt{}, fmt.Errorf("compress the texts of an outcome: %w", err)
 		}

@@ -40,6 +40,7 @@ func (t *Tx) run(j *job) error {
 			return err
 		}
 		t.fresh.reset() // an id that was interned in this job is gone again
+		clear(t.sources)
 	}
 	if _, err := t.exec("release job"); err != nil {
 		return err
@@ -155,6 +156,11 @@ func msOrNull(t time.Time) any {
 	return t.UnixMilli()
 }
 
+// moment reads a time that is always there. The start of the epoch is one: it is
+// what a clock that was never set says.
+func moment(v int64) time.Time { return time.UnixMilli(v).UTC() }
+
+// fromMS reads a time of which 0 says that there is none.
 func fromMS(v int64) time.Time {
 	if v == 0 {
 		return time.Time{}

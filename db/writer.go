@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -180,6 +181,9 @@ func (w *writer) reopen() error {
 		_ = st.Close() // it belongs to the broken connection
 	}
 	w.stmts = map[string]*sql.Stmt{}
+	// A pool takes a closed connection back as it is, and hands it out again. One
+	// that says of itself that it is bad is thrown away.
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = w.conn.Close() // broken; the error that led here is reported
 	conn, err := w.store.write.Conn(context.Background())
 	if err != nil {

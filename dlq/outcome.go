@@ -60,7 +60,8 @@ type Outcome struct {
 	SourceVersion string
 	PayloadSHA256 string
 	Versions      Versions
-	Failure       *Envelope // the error fields of a failed one; nil when it names none
+	Failure       *Envelope      // the error fields of a failed one; nil when it names none
+	Cut           map[string]int // original length in bytes of each of its texts that was cut
 }
 
 // OutcomeEffect says what an outcome does to an entry.

@@ -61,7 +61,7 @@ type Store interface {
 	Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, after string, limit int) ([]dlq.Cohort, string, error)
 	Cohort(ctx context.Context, by dlq.Actor, id string) (dlq.Cohort, error)
 	Fingerprints(ctx context.Context, cohortID string) ([]dlq.Fingerprint, error)
-	VersionMonths(ctx context.Context, cohortID string) ([]dlq.VersionMonth, error)
+	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
 	DailyArrivals(ctx context.Context, cohortID string, days int) ([]int64, error)
 	CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 
 	"dlo/dlq"
 	"dlo/views/alerts"
@@ -31,9 +32,17 @@ func (h *Handlers) alertsPage(c echo.Context) error {
 
 // alertAcknowledge is POST /alerts/{id}/acknowledge.
 func (h *Handlers) alertAcknowledge(c echo.Context) error {
+	ctx := c.Request().Context()
 	by, _ := web.ActorOf(c)
+	list, err := h.Store.Alerts(ctx, alertsRead)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(a dlq.Alert) bool { return a.ID == c.Param("id") && !seesAlert(by, a) }) {
+		return dlq.Errorf(dlq.KindNotFound, "there is no such alert")
+	}
 	flash := web.Flash{Tone: "good", Text: "Acknowledged: everybody sees that you look after it."}
-	err := h.Store.AcknowledgeAlert(c.Request().Context(), by, c.Param("id"))
+	err = h.Store.AcknowledgeAlert(ctx, by, c.Param("id"))
 	if dlq.KindOf(err) == dlq.KindConflict {
 		flash = web.Flash{Tone: "info", Text: "It is not firing any more, or somebody was quicker; nothing was changed."}
 	} else if err != nil {

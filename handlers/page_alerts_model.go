@@ -35,7 +35,7 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 	m := alerts.Model{CSRF: f.csrf}
 	firing, standing, all := 0, 0, 0
 	for _, a := range f.list {
-		if a.Source != "" && !f.by.SeesSource(a.Source) || a.Source == "" && len(f.by.Sources) > 0 {
+		if !seesAlert(f.by, a) {
 			continue
 		}
 		all++
@@ -65,6 +65,12 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 		m.Pager.Summary = fmt.Sprintf("the newest %s; those that stand come first", grouped(alertsRead))
 	}
 	return m
+}
+
+// seesAlert says whether somebody may know of an alert. One that names no
+// source is about everything.
+func seesAlert(by dlq.Actor, a dlq.Alert) bool {
+	return len(by.Sources) == 0 || a.Source != "" && by.SeesSource(a.Source)
 }
 
 func newAlertRow(a dlq.Alert, by dlq.Actor) alerts.Row {

@@ -68,7 +68,7 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.members, err = h.Store.Fingerprints(ctx, id); err != nil {
 		return err
 	}
-	if f.months, err = h.Store.VersionMonths(ctx, id); err != nil {
+	if f.months, err = h.Store.VersionMonths(ctx, f.by, id); err != nil {
 		return err
 	}
 	if f.arrivals, err = h.Store.DailyArrivals(ctx, id, arrivalDays); err != nil {

@@ -18,7 +18,7 @@ func oneCohortFacts() cohortFacts {
 	return f
 }
 
-func fieldsOf(f components.Form) map[string]string {
+func hiddenFields(f components.Form) map[string]string {
 	out := map[string]string{}
 	for _, field := range f.Fields {
 		out[field.Name] = field.Value
@@ -32,7 +32,7 @@ func TestTheRedriveFormCarriesItsFilterAndItsCount(t *testing.T) {
 	if r.None != "" || r.Question != "Does pdf@3 fix it?" || r.Covered != "409 documents stuck" || r.Form.Submit != "Redrive 409" || r.Form.Action != "/confirm" || r.Form.CSRF != "token" {
 		t.Errorf("got %+v", r)
 	}
-	fields := fieldsOf(r.Form)
+	fields := hiddenFields(r.Form)
 	for name, want := range map[string]string{"action": "redrive", "q": "cohort:01KB status:parked", "expect": "409", "back": "/cohorts/01KB"} {
 		if fields[name] != want {
 			t.Errorf("%s = %q, want %q", name, fields[name], want)

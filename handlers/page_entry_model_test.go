@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dlo/dlq"
+	"dlo/dlq/fingerprint"
 	"dlo/views/components"
 	"dlo/views/entry"
 )
@@ -224,6 +225,14 @@ func TestTheFramesOfTheFingerprintAreMarked(t *testing.T) {
 			}
 		}
 		return n
+	}
+	a.Fingerprint = fingerprint.Of(fingerprintInput(a)).String()
+	if n := keys(a); n == 0 {
+		t.Error("no line is marked")
+	}
+	a.Fingerprint += "/stage:ab12" // a member that a split made
+	if n := keys(a); n == 0 {
+		t.Error("no line is marked after a split")
 	}
 	a.Fingerprint = "f1:00000000000000000000000000000000"
 	if n := keys(a); n != 0 {

@@ -5,7 +5,6 @@ import (
 
 	"dlo/dlq"
 	"dlo/dlq/fingerprint"
-	"dlo/dlq/intake"
 	"dlo/views/components"
 	"dlo/views/entry"
 )
@@ -30,8 +29,7 @@ func newTrace(a dlq.Attempt, rawHref string) entry.Trace {
 		}
 		return t
 	}
-	in := intake.Input(dlq.Envelope{Source: "", ErrorType: a.ErrorType, ErrorMessage: a.Detail.Message, StackTrace: a.Detail.Trace, ValidationOutput: validationValue(a),
-		Versions: a.Versions, Reason: string(a.Reason), Stage: a.Stage, Confidence: a.Confidence})
+	in := fingerprintInput(a)
 	result := fingerprint.Of(in)
 	if !strings.HasPrefix(a.Fingerprint, result.String()) {
 		result.Digest = "" // stored by another version: no frame may be marked as its key
@@ -47,11 +45,13 @@ func newTrace(a dlq.Attempt, rawHref string) entry.Trace {
 	return t
 }
 
-func validationValue(a dlq.Attempt) any {
-	if a.Detail.Validation == "" {
-		return nil
+// fingerprintInput is an attempt as its fingerprint was made from it.
+func fingerprintInput(a dlq.Attempt) fingerprint.Input {
+	e := dlq.Envelope{ErrorType: a.ErrorType, ErrorMessage: a.Detail.Message, StackTrace: a.Detail.Trace, Versions: a.Versions, Reason: string(a.Reason), Stage: a.Stage, Confidence: a.Confidence}
+	if a.Detail.Validation != "" {
+		e.ValidationOutput = a.Detail.Validation
 	}
-	return a.Detail.Validation
+	return fingerprint.InputOf(e)
 }
 
 func noTraceWhy(a dlq.Attempt) string {

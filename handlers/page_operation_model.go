@@ -231,7 +231,7 @@ var itemTones = map[dlq.ItemState]components.Tone{dlq.ItemWaiting: components.Qu
 
 func newOperationItem(i operationItem, now time.Time) operation.Item {
 	it := i.item
-	out := operation.Item{Document: shown(it.DocID), Source: web.VisibleText(it.Source), Href: entryHref(it.DLQID), Step: fmt.Sprint(it.Position), State: components.Tag{Text: itemStateWords[it.State], Tone: itemTones[it.State]}, Why: sentence("%s", leftOutWords[it.Why])}
+	out := operation.Item{Document: shown(it.DocID), Source: web.VisibleText(it.Source), Href: entryHref(it.DLQID), Step: "1", State: components.Tag{Text: itemStateWords[it.State], Tone: itemTones[it.State]}, Why: sentence("%s", leftOutWords[it.Why])}
 	if it.DocID == "" {
 		out.Document = shown(it.DLQID) // it is not here any more
 	}

@@ -50,6 +50,14 @@ func (h *Handlers) operationsPage(c echo.Context) error {
 		return err
 	}
 	f.open = len(open)
+	f.outcomes = map[string]map[dlq.OutcomeResult]int64{}
+	for _, o := range f.list {
+		if o.Kind == dlq.OperationRedrive {
+			if f.outcomes[o.ID], err = h.Store.OutcomeCounts(ctx, o.ID); err != nil {
+				return err
+			}
+		}
+	}
 	m := newOperationsPage(f)
 	if web.IsFragment(c.Request()) {
 		return web.RenderPage(c, http.StatusOK, operations.Region(m), operations.Region(m))

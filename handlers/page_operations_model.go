@@ -11,14 +11,16 @@ import (
 
 // operationsFacts is what the list of operations is made from.
 type operationsFacts struct {
-	list   []dlq.Operation // newest first
-	open   int             // of all, not of the list alone
-	onlyUp bool            // those that have not ended
-	next   string          // before which id the rest stands; empty at the end
-	first  bool            // nothing newer is left out
-	paused string          // who paused all redrives
-	by     dlq.Actor
-	now    time.Time
+	list []dlq.Operation // newest first
+	// outcomes are those of each redrive of the list, by its id.
+	outcomes map[string]map[dlq.OutcomeResult]int64
+	open     int    // of all, not of the list alone
+	onlyUp   bool   // those that have not ended
+	next     string // before which id the rest stands; empty at the end
+	first    bool   // nothing newer is left out
+	paused   string // who paused all redrives
+	by       dlq.Actor
+	now      time.Time
 }
 
 // newOperationsPage shapes the list of bulk actions.
@@ -47,7 +49,7 @@ func newOperationsPage(f operationsFacts) operations.Model {
 	for _, o := range f.list {
 		m.Rows = append(m.Rows, operations.Row{
 			Href: operationHref(o.ID), Title: operationTitle(o), Of: operationOf(o), State: operationTag(o), Why: sentence("%s", web.VisibleText(o.Why)),
-			Progress: operationProgress(o, nil), By: actorWord(o.Actor), Reason: shownLine(o.Reason, 200), Started: moment(o.CreatedAt), Ended: moment(o.EndedAt),
+			Progress: operationProgress(o, f.outcomes[o.ID]), By: actorWord(o.Actor), Reason: shownLine(o.Reason, 200), Started: moment(o.CreatedAt), Ended: moment(o.EndedAt),
 		})
 	}
 	if len(f.list) == 0 {

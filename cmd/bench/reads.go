@@ -72,7 +72,7 @@ func reads() []read {
 			if err := atLeastOne(len(list), err); err != nil {
 				return err
 			}
-			if _, err := store.VersionMonths(ctx, list[0].ID); err != nil {
+			if _, err := store.VersionMonths(ctx, by, list[0].ID); err != nil {
 				return err
 			}
 			q, _ := dlq.ParseQuery("status:parked cohort:" + list[0].ID)

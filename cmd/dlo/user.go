@@ -29,7 +29,7 @@ func console() dlq.Actor { return dlq.Policy("command line") }
 
 // withStore opens the data folder beside a running server, for one change.
 func (f dataFlags) withStore(ctx context.Context, do func(*stores) error) error {
-	s, err := f.open(ctx, false, false)
+	s, err := f.open(ctx, false, true) // an older server may be running: only migrate and serve change its schema
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,17 @@ func (d *DB) Reopen(t testing.TB, options ...Option) *DB {
 	return d.Beside(t, options...)
 }
 
+// TryReopen closes the store, and says whether the same database can be opened
+// anew.
+func (d *DB) TryReopen() error {
+	d.close()
+	again, err := db.Open(context.Background(), d.options)
+	if err != nil {
+		return err
+	}
+	return again.Close()
+}
+
 // Beside opens the same database once more, as another process would.
 func (d *DB) Beside(t testing.TB, options ...Option) *DB {
 	t.Helper()

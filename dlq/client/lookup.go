@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"time"
 )
 
 // Document names a document for a look-up, and what would be tried now: the
@@ -117,21 +115,4 @@ func splitVersions(versions map[string]string) (named, others map[string]string)
 		}
 	}
 	return named, others
-}
-
-// Circuit says whether a source should go on feeding its pipeline.
-type Circuit struct {
-	State string    `json:"state"` // "closed", or "open": hold back
-	Since time.Time `json:"since"`
-	Why   string    `json:"why"`
-}
-
-// Open says that the source should be held back until a person closes it.
-func (c Circuit) Open() bool { return c.State == "open" }
-
-// Circuit asks for the state of a source's circuit.
-func (c *Client) Circuit(ctx context.Context, source string) (Circuit, error) {
-	var out Circuit
-	_, err := c.call(ctx, request{method: http.MethodGet, path: "/circuits/" + url.PathEscape(source)}, &out)
-	return out, err
 }

@@ -140,24 +140,3 @@ func (c *Client) Deployed(ctx context.Context, source, component, version string
 	_, err = c.call(ctx, r, nil)
 	return err
 }
-
-// Census is how much there is of one type of document in a source: the
-// denominators of what is absent from the index.
-type Census struct {
-	Source      string `json:"source"`
-	ContentType string `json:"content_type"`
-	Day         string `json:"day"`       // YYYY-MM-DD
-	Corpus      int64  `json:"corpus"`    // documents that the source has
-	Processed   int64  `json:"processed"` // documents that were tried on that day
-	Indexed     int64  `json:"indexed"`   // documents that the index has
-}
-
-// Census reports a day's counts; the last report of a day wins.
-func (c *Client) Census(ctx context.Context, n Census) error {
-	r, err := jsonRequest(http.MethodPost, "/census", n)
-	if err != nil {
-		return err
-	}
-	_, err = c.call(ctx, r, nil)
-	return err
-}

@@ -424,7 +424,7 @@ func TestBatcherSpoolsWhatIsQueuedWhenItsContextEnds(t *testing.T) {
 
 func TestErrorsTellNoSecretAndNoDocument(t *testing.T) {
 	c := testClient(t, "http://127.0.0.1:1", "")
-	_, err := c.Circuit(context.Background(), "leases")
+	_, err := c.Lookup(context.Background(), Document{Source: "leases", DocID: "1"})
 	var away *UnreachableError
 	if !errors.As(err, &away) || strings.Contains(err.Error(), "secret-token") {
 		t.Errorf("want an UnreachableError without the token, got %v", err)

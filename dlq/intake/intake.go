@@ -181,11 +181,11 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	if a.KeyCheck, err = in.checkKey(ctx, a); err != nil {
 		return a, err
 	}
-	a.Fingerprint = Fingerprint(a.Envelope)
+	a.Fingerprint = fingerprint.OfEnvelope(a.Envelope)
 	if a.Envelope.ErrorType == "" {
 		a.Envelope.ErrorType = shorten(a.Fingerprint.Type, 512)
 	}
-	a.Cut = cutTexts(&a.Envelope)
+	a.Cut = dlq.CutTexts(&a.Envelope)
 	return a, nil
 }
 
@@ -353,70 +353,6 @@ func (in *Intake) checkKey(ctx context.Context, a dlq.Arrival) (dlq.KeyCheck, er
 		return dlq.KeyVersioned, nil
 	}
 	return dlq.KeyUnexplained, nil
-}
-
-// Fingerprint groups a failure, from the whole of its texts.
-func Fingerprint(e dlq.Envelope) dlq.Fingerprint {
-	return Convert(fingerprint.Of(Input(e)))
-}
-
-// Input is what of an envelope a fingerprint is made from.
-func Input(e dlq.Envelope) fingerprint.Input {
-	in := fingerprint.Input{ErrorType: e.ErrorType, ErrorMessage: e.ErrorMessage, Trace: e.StackTrace, Validation: e.ValidationText(), Source: e.Source,
-		Parser: e.ComponentVersions()["parser"], Reason: e.Reason, Stage: e.Stage}
-	if e.Confidence != nil {
-		in.Confidence = *e.Confidence
-	}
-	return in
-}
-
-// Convert gives a result of the algorithm as the noun that the store keeps.
-func Convert(r fingerprint.Result) dlq.Fingerprint {
-	f := dlq.Fingerprint{Algorithm: r.Version, Digest: r.Digest, Mode: r.Mode, Confidence: r.Confidence, Language: r.Language, Type: shorten(r.Type, 512), RootType: shorten(r.RootType, 512),
-		Template: shorten(r.Template, 512), Canonical: r.Canonical}
-	for _, frame := range r.Frames {
-		f.Frames = append(f.Frames, dlq.Frame{Function: frame.Function, Unit: frame.Unit})
-	}
-	return f
-}
-
-// cutTexts cuts what is too long to keep whole. The head and the tail stay,
-// because some languages print the raise point first and others last.
-func cutTexts(e *dlq.Envelope) map[string]int {
-	cut := map[string]int{}
-	one := func(name, text string) string {
-		if len(text) <= dlq.MaxText {
-			return text
-		}
-		cut[name] = len(text)
-		mark := fmt.Sprintf("\n… cut here: %d of %d bytes are not kept …\n", len(text)-dlq.MaxText, len(text))
-		half := (dlq.MaxText - len(mark)) / 2
-		return wholeHead(text, half) + mark + wholeTail(text, half)
-	}
-	e.StackTrace = one("stack_trace", e.StackTrace)
-	e.ErrorMessage = one("error_message", e.ErrorMessage)
-	if text := e.ValidationText(); len(text) > dlq.MaxText {
-		e.ValidationOutput = one("validation_output", text)
-	}
-	if len(cut) == 0 {
-		return nil
-	}
-	return cut
-}
-
-func wholeHead(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-func wholeTail(s string, n int) string {
-	at := len(s) - n
-	for at < len(s) && !utf8.RuneStart(s[at]) {
-		at++
-	}
-	return s[at:]
 }
 
 func shorten(s string, runes int) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"dlo/dlq"
 	"dlo/dlq/fingerprint"
@@ -76,38 +75,13 @@ func fingerprintOf(o *dlq.Outcome, source string) *dlq.Fingerprint {
 	if f == nil {
 		return nil
 	}
-	in := fingerprint.Input{ErrorType: f.ErrorType, ErrorMessage: f.ErrorMessage, Trace: f.StackTrace, Validation: f.ValidationText(), Source: source, Reason: f.Reason, Stage: f.Stage}
-	if f.Confidence != nil {
-		in.Confidence = *f.Confidence
-	}
-	cutTexts(f)
-	made := fingerprint.Of(in)
+	grouped := *f
+	grouped.Source = source
+	made := fingerprint.Of(fingerprint.InputOf(grouped))
+	o.Cut = dlq.CutTexts(f)
 	if made.Mode == fingerprint.ModeNone {
 		return nil
 	}
-	fp := dlq.Fingerprint{Algorithm: made.Version, Digest: made.Digest, Mode: made.Mode, Confidence: made.Confidence, Language: made.Language,
-		Type: made.Type, RootType: made.RootType, Template: made.Template, Canonical: made.Canonical}
-	for _, frame := range made.Frames {
-		fp.Frames = append(fp.Frames, dlq.Frame{Function: frame.Function, Unit: frame.Unit})
-	}
+	fp := made.Noun()
 	return &fp
-}
-
-// cutTexts cuts what is longer than is kept of a text.
-func cutTexts(f *dlq.Envelope) {
-	f.ErrorMessage, f.StackTrace = cut(f.ErrorMessage), cut(f.StackTrace)
-	if text := f.ValidationText(); len(text) > dlq.MaxText {
-		f.ValidationOutput = cut(text)
-	}
-}
-
-func cut(s string) string {
-	if len(s) <= dlq.MaxText {
-		return s
-	}
-	end := dlq.MaxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
 }

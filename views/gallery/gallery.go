@@ -24,6 +24,6 @@ func All() []Item {
 	return slices.Concat(
 		cohortsItems(), cohortItems(), entryItems(), entriesItems(), confirmItems(),
 		operationItems(), quarantineItems(), sourceItems(), recordItems(), accountItems(),
-		problemItems(), reportItems(), componentItems(),
+		problemItems(), componentItems(),
 	)
 }

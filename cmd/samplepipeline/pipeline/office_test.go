@@ -41,7 +41,6 @@ func newOffice(t *testing.T) *office {
 	mux.HandleFunc("POST /api/v1/dead-letters/lookup", o.lookup)
 	mux.HandleFunc("POST /api/v1/outcomes", o.outcome)
 	mux.HandleFunc("POST /api/v1/deployments", o.deployed)
-	mux.HandleFunc("POST /api/v1/census", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
 	mux.HandleFunc("GET /copy/{source}/{doc_id}", o.copy)
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()

@@ -84,7 +84,7 @@ func (p *Pipeline) syncAll(ctx context.Context, sources []string) (int, error) {
 			return i, err
 		}
 	}
-	return len(due), p.census(ctx, sources, len(due))
+	return len(due), nil
 }
 
 // candidate is a document that a sync may take.
@@ -146,35 +146,6 @@ func (p *Pipeline) worthTrying(ctx context.Context, due []candidate) []candidate
 func (p *Pipeline) park(ctx context.Context, e dlq.Envelope, payload []byte) error {
 	if _, err := p.client.Park(ctx, e, bytes.NewReader(payload)); err != nil {
 		return fmt.Errorf("park %s/%s: %w", e.Source, e.DocID, err)
-	}
-	return nil
-}
-
-// census tells the server how much there is of each source, so that what is
-// absent has a denominator.
-func (p *Pipeline) census(ctx context.Context, sources []string, tried int) error {
-	states, err := p.store.documents(ctx)
-	if err != nil {
-		return err
-	}
-	for _, source := range sources {
-		ids, err := p.folder.list(source)
-		if err != nil {
-			return err
-		}
-		n := client.Census{Source: source, ContentType: contentType(source), Day: p.now().UTC().Format(time.DateOnly), Corpus: int64(len(ids))}
-		for _, s := range states {
-			if s.Source != source {
-				continue
-			}
-			n.Processed++
-			if s.State == stateCommitted {
-				n.Indexed++
-			}
-		}
-		if err := p.client.Census(ctx, n); err != nil {
-			p.log.Warn("the census was not reported", "source", source, "tried", tried, "error", err)
-		}
 	}
 	return nil
 }
