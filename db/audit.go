@@ -137,7 +137,7 @@ func (s *Store) AuditOfEntry(ctx context.Context, entryID int64, limit int) ([]d
 
 // AuditOfCohort lists what was done to a cohort as such, newest first.
 func (s *Store) AuditOfCohort(ctx context.Context, cohortID string, limit int) ([]dlq.AuditRow, error) {
-	return s.auditWhere(ctx, `where cohort_id = $1 order by seq desc limit $2`, cohortID, limit)
+	return s.auditWhere(ctx, `where cohort_id = $1 and cohort_id <> '' order by seq desc limit $2`, cohortID, limit)
 }
 
 // AuditHead gives the newest row; its Seq is 0 on an empty trail.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,10 +131,17 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, list []dlq.Cohort
 	in := "(" + placeholders(len(ids)) + ")"
 	today := dayOf(s.Now())
 	soon := ms(s.Now().Add(7 * 24 * time.Hour))
+	visible, sources := "", []any{}
+	if len(by.Sources) > 0 {
+		visible = " and e.source_id in (select id from source where name in (" + placeholders(len(by.Sources)) + "))"
+		for _, name := range by.Sources {
+			sources = append(sources, name)
+		}
+	}
 	err := each(ctx, s.reader(), `select f.cohort_id, f.algorithm || ':' || f.digest,
-		(select min(e.opened_at) from entry e where e.fingerprint_id = f.id and e.status = 'parked'),
-		(select count(*) from entry e where e.fingerprint_id = f.id and e.status = 'parked' and e.expires_at < ?)
-		from fingerprint f where f.cohort_id in `+in+` order by f.id`, append([]any{soon}, ids...), func(rows *sql.Rows) error {
+		(select min(e.opened_at) from entry e where e.fingerprint_id = f.id and e.status = 'parked'`+visible+`),
+		(select count(*) from entry e where e.fingerprint_id = f.id and e.status = 'parked' and e.expires_at < ?`+visible+`)
+		from fingerprint f where f.cohort_id in `+in+` order by f.id`, slices.Concat(sources, []any{soon}, sources, ids), func(rows *sql.Rows) error {
 		var cohort, fp string
 		var oldest sql.NullInt64
 		var expiring int64

@@ -70,9 +70,8 @@ func TestPagingVisitsEveryRowOnceWhileOthersArrive(t *testing.T) {
 
 func TestListsAreInTheOrderAskedFor(t *testing.T) {
 	s := dbtest.Open(t)
-	for i, n := range []int{3, 1, 2} {
+	for _, n := range []int{3, 1, 2} {
 		s.Park(t, dlqtest.Doc(fmt.Sprint(n)), dlqtest.Spent(n), dlqtest.Seen(dlqtest.Now.Add(time.Duration(n)*time.Hour)), dlqtest.FirstSeen(dlqtest.Now.Add(-time.Duration(n)*day)))
-		_ = i
 	}
 	for sort, want := range map[dlq.EntrySort]string{dlq.SortLastSeen: "3 2 1", dlq.SortOldest: "3 2 1", dlq.SortExpires: "3 2 1", dlq.SortAttempts: "3 2 1", "": "3 2 1"} {
 		list, _, err := s.Entries(background, dlqtest.Admin, dlq.Query{}, sort, "", 10)
@@ -139,6 +138,7 @@ func TestACohortSaysWhatIsInIt(t *testing.T) {
 	s.Park(t, dlqtest.Of("leases", "3"))
 	archived := s.Park(t, dlqtest.Doc("4"))
 	bring(t, s, archived.DLQID, dlq.StatusArchived)
+	s.Clock.Advance(time.Hour)
 	c, err := s.Cohort(background, dlqtest.Admin, r.Cohort)
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +166,7 @@ func TestWhoSeesSomeSourcesSeesNothingOfOthers(t *testing.T) {
 	mine := s.Park(t, dlqtest.Doc("1"), dlqtest.Held("v"))
 	theirs := s.Park(t, dlqtest.Of("leases", "1"), dlqtest.Held("v"), dlqtest.FirstSeen(dlqtest.Now.Add(-85*day)))
 	apart := s.Park(t, dlqtest.Of("leases", "2"), dlqtest.Defect("LeaseError"), dlqtest.FirstSeen(dlqtest.Now.Add(-85*day)))
+	s.Clock.Advance(time.Hour)
 	by := dlqtest.Only(dlqtest.Reviewer, "wiki")
 	notFound := func(what string, err error) {
 		t.Helper()

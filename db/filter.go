@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,8 +91,8 @@ func compile(q dlq.Query, by dlq.Actor, members map[string][]int64, now time.Tim
 	}
 	for _, t := range q.Terms {
 		condition, ofCell := f.term(t, now)
-		if t.Negated {
-			condition = "not (" + condition + ")"
+		if t.Negated { // also where a column is null, of which "not" would be null again
+			condition = "(" + condition + ") is not true"
 		}
 		if ofCell {
 			cells = append(cells, condition)
@@ -115,7 +116,7 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 	case "connector", "parser", "chunker", "embedder":
 		return "c.version_set_id in (select version_set_id from version_of where component = " + f.arg(t.Key) + " and version in (" + f.list(t.Values) + "))", true
 	case "status":
-		return "e.status in (" + f.list(statuses(t.Values)) + ")", false
+		return statusIn(t.Values), false
 	case "cohort":
 		return f.either(t.Values, func(v string) string {
 			ids := make([]string, len(f.members[v]))
@@ -188,20 +189,22 @@ func orEqual(compare string) string {
 	return compare
 }
 
-func statuses(values []string) []string {
-	var out []string
-	for _, v := range values {
-		if v != "open" {
-			out = append(out, v)
-			continue
-		}
-		for _, s := range dlq.Statuses {
-			if s.Open() {
-				out = append(out, string(s))
-			}
+// statusIn names the states in the text of the condition, because an index of
+// the parked alone serves only a query that says so where it is prepared.
+func statusIn(values []string) string {
+	var names []string
+	for _, s := range dlq.Statuses {
+		if slices.Contains(values, string(s)) || s.Open() && slices.Contains(values, "open") {
+			names = append(names, "'"+string(s)+"'")
 		}
 	}
-	return out
+	switch len(names) {
+	case 0:
+		return "1 = 0"
+	case 1:
+		return "e.status = " + names[0]
+	}
+	return "e.status in (" + strings.Join(names, ", ") + ")"
 }
 
 func escapeLike(s string) string {

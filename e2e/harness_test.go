@@ -35,19 +35,19 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	dloBinary, pipelineBinary = filepath.Join(dir, "dlo"), filepath.Join(dir, "samplepipeline")
 	for binary, pkg := range map[string]string{dloBinary: "dlo/cmd/dlo", pipelineBinary: "dlo/cmd/samplepipeline"} {
-		build := exec.Command("go", "build", "-o", binary, pkg)
+		build := exec.Command("go", "build", "-trimpath", "-o", binary, pkg) // traces of the sample pipeline show no path of this machine
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n", pkg, err)
 			return 1
 		}
 	}
+	defer endShared()
 	return m.Run()
 }
 
 // process is a program that a test started.
 type process struct {
-	t       *testing.T
 	cmd     *exec.Cmd
 	address string // http://host:port, as it printed it
 	output  *lines
@@ -60,17 +60,20 @@ type process struct {
 // ends with its address.
 func start(t *testing.T, prefix string, env []string, name string, args ...string) *process {
 	t.Helper()
-	p, err := tryStart(t, prefix, env, name, args...)
+	p, err := tryStart(prefix, env, name, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(p.kill)
 	return p
 }
 
 const startTime = 60 * time.Second
 
-func tryStart(t *testing.T, prefix string, env []string, name string, args ...string) (*process, error) {
-	p := &process{t: t, cmd: exec.Command(name, args...), exited: make(chan struct{}), output: newLines(), stderr: &lockedBuffer{}}
+// tryStart is start for a program that outlives a test; whoever starts it kills
+// it.
+func tryStart(prefix string, env []string, name string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(name, args...), exited: make(chan struct{}), output: newLines(), stderr: &lockedBuffer{}}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = p.stderr
 	stdout, err := p.cmd.StdoutPipe()
@@ -89,7 +92,6 @@ func tryStart(t *testing.T, prefix string, env []string, name string, args ...st
 		p.err = p.cmd.Wait()
 		close(p.exited)
 	}()
-	t.Cleanup(p.kill)
 	line, ok := p.output.waitFor(prefix, startTime)
 	if !ok {
 		p.kill()

@@ -88,7 +88,11 @@ func (h *Handlers) listCohorts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := dlq.CohortQuery{Source: c.QueryParam("source"), Class: c.QueryParam("class"), Status: dlq.Status(c.QueryParam("status")), Text: c.QueryParam("q"), Sort: dlq.CohortSort(c.QueryParam("sort"))}
+	sort, err := sortBy(c, dlq.CohortsByDepth, dlq.CohortsByLastSeen, dlq.CohortsByArrivals, dlq.CohortsByAge)
+	if err != nil {
+		return err
+	}
+	q := dlq.CohortQuery{Source: c.QueryParam("source"), Class: c.QueryParam("class"), Status: dlq.Status(c.QueryParam("status")), Text: c.QueryParam("q"), Sort: sort}
 	if q.Status != "" && !q.Status.Valid() {
 		return dlq.Invalid("the list was not understood", dlq.Fault{Pointer: "/status", Detail: "a status expected"})
 	}

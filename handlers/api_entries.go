@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -181,6 +183,18 @@ func page(c echo.Context) (limit int, cursor string, err error) {
 	return limit, c.QueryParam("cursor"), nil
 }
 
+// sortBy reads the order of a list; nothing said is the first.
+func sortBy[T ~string](c echo.Context, orders ...T) (T, error) {
+	v := T(c.QueryParam("sort"))
+	if v == "" {
+		return orders[0], nil
+	}
+	if !slices.Contains(orders, v) {
+		return v, dlq.Invalid("the list was not understood", dlq.Fault{Pointer: "/sort", Detail: fmt.Sprintf("one of %v expected", orders)})
+	}
+	return v, nil
+}
+
 type listAnswer struct {
 	Items any    `json:"items"`
 	Next  string `json:"next"`
@@ -193,11 +207,15 @@ func (h *Handlers) listEntries(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	sort, err := sortBy(c, dlq.SortLastSeen, dlq.SortOldest, dlq.SortExpires, dlq.SortAttempts)
+	if err != nil {
+		return err
+	}
 	q, bad := dlq.ParseQuery(c.QueryParam("q"))
 	if len(bad) > 0 {
 		return dlq.QueryError(bad)
 	}
-	list, next, err := h.Store.Entries(c.Request().Context(), by, q, dlq.EntrySort(c.QueryParam("sort")), cursor, limit)
+	list, next, err := h.Store.Entries(c.Request().Context(), by, q, sort, cursor, limit)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -64,12 +63,8 @@ const lookupMost = 1000
 
 // lookupBatch is POST /dead-letters/lookup, for up to a thousand.
 func (h *Handlers) lookupBatch(c echo.Context) error {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return bodyError(err)
-	}
 	var questions []lookupQuestion
-	if err := web.DecodeInto(body, &questions); err != nil {
+	if err := web.ReadJSON(c, &questions); err != nil {
 		return err
 	}
 	if len(questions) > lookupMost {
@@ -78,6 +73,7 @@ func (h *Handlers) lookupBatch(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	answers := make([]lookupAnswer, len(questions))
 	for i, q := range questions {
+		var err error
 		if answers[i], err = h.answerLookup(c.Request().Context(), by, q, fmt.Sprintf("/%d", i)); err != nil {
 			return err
 		}

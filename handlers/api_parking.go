@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -174,14 +175,19 @@ type batchAnswer struct {
 
 // parkBatch answers a line for each line, in order. The answer is gathered
 // before any of it is sent, because many clients do not read while they write.
+// Of a batch that breaks off, the lines that came whole are stored: whoever
+// sends it again, with event_id or last_seen_at in it, has them counted once.
 func (h *Handlers) parkBatch(c echo.Context) error {
 	if err := web.ExtendDeadlines(c, uploadTime, uploadTime); err != nil {
 		return err
 	}
 	answer := newSpool()
 	defer answer.Close()
+	if c.Request().ContentLength > dlq.MaxBatch {
+		return dlq.Errorf(dlq.KindTooLarge, "a batch has at most %d bytes, and this one has %d; nothing was stored", dlq.MaxBatch, c.Request().ContentLength)
+	}
 	by, _ := web.ActorOf(c)
-	lines := web.NewLines(c.Request().Body, dlq.MaxEnvelope)
+	lines := web.NewLines(http.MaxBytesReader(c.Response(), c.Request().Body, dlq.MaxBatch), dlq.MaxEnvelope)
 	var parcels []intake.Parcel
 	var numbers []int
 	flush := func() error {
@@ -285,6 +291,9 @@ func (h *Handlers) putPayload(c echo.Context) error {
 	digest := c.Param("sha256")
 	if !dlq.IsSHA256(digest) {
 		return dlq.Invalid("the address does not name a payload", dlq.Fault{Pointer: "/payload_sha256", Detail: "64 lower-case hex digits expected in the address"})
+	}
+	if coding := c.Request().Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return dlq.Errorf(dlq.KindUnsupported, "the bytes themselves expected, without Content-Encoding: the digest is that of what arrives")
 	}
 	if err := web.ExtendDeadlines(c, uploadTime, uploadTime); err != nil {
 		return err

@@ -81,6 +81,9 @@ func (h *Handlers) putSource(c echo.Context) error {
 	if !by.SeesSource(c.Param("name")) {
 		return dlq.Errorf(dlq.KindNotFound, "there is no source of this name")
 	}
+	if err := web.CheckContentType(c, typeJSON); err != nil {
+		return err
+	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
 		return bodyError(err)
@@ -133,6 +136,9 @@ func (h *Handlers) resumeAll(c echo.Context) error { return h.switchAll(c, false
 
 func (h *Handlers) switchAll(c echo.Context, paused bool) error {
 	by, _ := web.ActorOf(c)
+	if len(by.Sources) > 0 {
+		return dlq.Errorf(dlq.KindForbidden, "this token is bound to a source, and the switch is for all of them; pause the source")
+	}
 	var body pauseRequest
 	if err := readOptionalJSON(c, &body); err != nil {
 		return err
@@ -237,10 +243,15 @@ func (h *Handlers) listAudit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]apiAudit, len(list))
+	by, _ := web.ActorOf(c)
+	rows := []apiAudit{}
 	next := ""
 	for i, r := range list {
-		rows[i] = apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Hash}
+		// Who is limited to sources sees what was done to them alone: a page of
+		// the trail then has gaps.
+		if len(by.Sources) == 0 || r.Source != "" && by.SeesSource(r.Source) {
+			rows = append(rows, apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Hash})
+		}
 		if i == limit-1 && r.Seq > 1 {
 			b, _ := json.Marshal(r.Seq) // an integer always marshals
 			next = string(b)

@@ -54,19 +54,6 @@ func failedUnder(c dlq.Cohort, source, component, version string) bool {
 	})
 }
 
-// likeThese is how many stuck documents failed under versions that a fix would
-// replace: those whose version of the component no longer runs. Others were
-// never under the fix's step and are told apart.
-func likeThese(c dlq.Cohort, component string, running map[string]dlq.Running) int64 {
-	var n int64
-	for _, under := range c.FailedUnder {
-		if moved(under.Versions, running[under.Source], component) {
-			n += under.Parked
-		}
-	}
-	return n
-}
-
 // runsNow says what runs of the component by which a set of versions goes.
 func runsNow(v dlq.Versions, running dlq.Running) (words components.Text, other bool) {
 	main := mainComponent(v, running)

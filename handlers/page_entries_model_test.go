@@ -22,6 +22,7 @@ func TestTheFilterFormIsPutIntoTheQuery(t *testing.T) {
 		{"what the form showed changes nothing", "q=status:open+-reason:low_confidence&status=open", "status:open -reason:low_confidence"},
 		{"nor does a list that it showed", "q=source:wiki,leases&source=wiki,leases", "source:wiki,leases"},
 		{"negated terms are left alone", "q=-class:transient&class=", "-class:transient"},
+		{"and beside a positive one too", "q=-class:transient+class:a&class=b", "-class:transient class:b"},
 		{"an age is a comparison", "q=&age=30d", "age:>30d"},
 		{"an age stays as it was", "q=age:>30d&age=30d", "age:>30d"},
 		{"quotes are kept", `q="no+root"+type:A&type="My+Error"`, `"no root" type:"My Error"`},

@@ -60,15 +60,19 @@ const (
 
 // apiRoutes are the calls of programs.
 func (h *Handlers) apiRoutes() []route {
-	large := []echo.MiddlewareFunc{web.AllowBody(h.MaxFetch + dlq.MaxEnvelope + 1<<20)}
+	// A letter's body is an envelope, a batch, or an envelope and its payload
+	// with what multipart puts round them; the handler knows which.
+	parts := h.MaxFetch + dlq.MaxEnvelope + 1<<20
+	letter := []echo.MiddlewareFunc{web.AllowBody(max(parts, dlq.MaxBatch))}
+	bytes := []echo.MiddlewareFunc{web.AllowBody(parts)}
 	batch := []echo.MiddlewareFunc{web.AllowBody(dlq.MaxBatch)}
 	return []route{
 		{open, get, "/healthz", "", h.healthz, nil},
 		{open, get, "/readyz", "", h.readyz, nil},
 		{open, get, "/api/v1/openapi.yaml", "", h.openAPI, nil},
 
-		{token, post, "/api/v1/dead-letters", dlq.MayPark, h.park, large},
-		{token, put, "/api/v1/payloads/:sha256", dlq.MayPark, h.putPayload, large},
+		{token, post, "/api/v1/dead-letters", dlq.MayPark, h.park, letter},
+		{token, put, "/api/v1/payloads/:sha256", dlq.MayPark, h.putPayload, bytes},
 		{open, get, "/api/v1/payloads/:sha256", "", h.linkedPayload, []echo.MiddlewareFunc{web.HidePath}},
 		{token, get, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookup, nil},
 		{token, post, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookupBatch, nil},

@@ -110,14 +110,6 @@ func outcomeTone(o dlq.OutcomeResult) components.Tone {
 	return components.Plain
 }
 
-// outcomeTag is what came of a redrive; an empty one is still in flight.
-func outcomeTag(o dlq.OutcomeResult) components.Tag {
-	if o == "" {
-		return components.Tag{Text: "in flight", Tone: components.Info}
-	}
-	return components.Tag{Text: outcomeWords[o], Tone: outcomeTone(o)}
-}
-
 // leftOutWords are why an entry was left out of an operation, after "left out:".
 var leftOutWords = map[dlq.LeftOut]string{
 	dlq.LeftQuarantined:       "in quarantine; release it first",
@@ -148,16 +140,6 @@ var actionWords = map[dlq.OperationKind]string{
 	dlq.OperationRestore:    "Restore",
 }
 
-// doneWords say what an operation did, for a sentence: "redrove 12 documents".
-var doneWords = map[dlq.OperationKind]string{
-	dlq.OperationRedrive:    "redrove",
-	dlq.OperationQuarantine: "quarantined",
-	dlq.OperationRelease:    "released",
-	dlq.OperationExtend:     "kept longer",
-	dlq.OperationArchive:    "archived",
-	dlq.OperationRestore:    "restored",
-}
-
 // operationStateTags are where an operation stands.
 var operationStateTags = map[dlq.OperationState]components.Tag{
 	dlq.OperationPreparing: {Text: "preparing", Tone: components.Info},
@@ -175,13 +157,6 @@ var itemStateWords = map[dlq.ItemState]string{
 	dlq.ItemSettled:   "settled",
 	dlq.ItemLeftOut:   "left out",
 	dlq.ItemCancelled: "cancelled",
-}
-
-// modeWords say which bytes go.
-var modeWords = map[dlq.Mode]string{
-	dlq.ModeAuto:   "stored copy where unchanged, else the source",
-	dlq.ModeHeld:   "stored copy",
-	dlq.ModeSource: "from the source",
 }
 
 // copyWords say what is held of a document.

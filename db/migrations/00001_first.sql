@@ -167,9 +167,11 @@ create index entry_by_cell on entry (cell_id, status, last_seen, id);
 create index entry_by_status on entry (status, last_seen, id);
 create index entry_oldest on entry (source_id, opened_at, id) where status = 'parked';
 create index entry_cohort_oldest on entry (fingerprint_id, opened_at) where status = 'parked';
-create index entry_expiring on entry (expires_at, id) where status = 'parked';
+-- The state leads, though it is the same in every row: without it, a planner that
+-- knows no figures prefers to sort all that is parked.
+create index entry_expiring on entry (status, expires_at, id) where status = 'parked';
 create index entry_expiring_cohort on entry (fingerprint_id, expires_at) where status = 'parked';
-create index entry_by_key on entry (source_id, content_hash) where content_hash is not null;
+create index entry_by_key on entry (content_hash, source_id) where content_hash is not null;
 create index entry_by_payload on entry (payload_sha256) where payload_sha256 is not null;
 create index entry_by_held on entry (held_sha256) where held_sha256 is not null;
 create index entry_by_sender on entry (sender_id) where sender_id is not null;
@@ -330,7 +332,9 @@ create unique index redrive_one_in_flight on redrive (source_id, content_hash) w
 create index redrive_due on redrive (next_at, id) where state in ('pending', 'claimed');
 create index redrive_overdue on redrive (due_at, id) where state = 'delivered';
 create index redrive_by_entry on redrive (entry_id, created_at, id);
+create index redrive_by_key on redrive (content_hash, source_id);
 create index redrive_by_operation on redrive (operation_id, id);
+create index redrive_by_cohort on redrive (failed_cohort, created_at, id);
 
 -- Every outcome that was ever told, applied or not.
 create table outcome (

@@ -1,0 +1,177 @@
+package db_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dlo/dlq"
+	"dlo/dlq/dlqtest"
+)
+
+// wholeTable is a step of a plan that reads a whole table that grows with the
+// failures, or a whole index of it. Partial indexes of what is open are small.
+var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|redrive|i|item|audit|outcome)( USING (COVERING )?INDEX (\S+))?$`)
+
+func readsAll(line string) bool {
+	m := wholeTable.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	switch m[4] {
+	case "redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_expiring": // of what is open alone
+		return false
+	}
+	return true
+}
+
+func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
+	s := withTarget(t, "wiki", "leases")
+	var last dlq.Receipt
+	for i := range 50 {
+		last = s.Park(t, dlqtest.Of([]string{"wiki", "leases"}[i%2], fmt.Sprint(i)), dlqtest.Defect(fmt.Sprint("E", i%5)), dlqtest.Held(fmt.Sprint(i)), dlqtest.Event(fmt.Sprint(i)), dlqtest.Seen(dlqtest.Now.Add(time.Duration(i)*time.Second)))
+	}
+	e := s.Entry(t, last.DLQID)
+	entries := func(text string, by dlq.Actor, sort dlq.EntrySort) func() error {
+		return func() error {
+			_, next, err := s.Entries(background, by, query(t, text), sort, "", 2)
+			if err == nil && next != "" {
+				_, _, err = s.Entries(background, by, query(t, text), sort, next, 2)
+			}
+			return err
+		}
+	}
+	wiki, told := dlqtest.Only(dlqtest.Reviewer, "wiki"), map[string]bool{}
+	for name, do := range map[string]func() error{
+		"the cohorts": func() error {
+			_, next, err := s.Cohorts(background, dlqtest.Admin, dlq.CohortQuery{Open: true}, "", 2)
+			if err == nil {
+				_, _, err = s.Cohorts(background, dlqtest.Admin, dlq.CohortQuery{}, next, 2)
+			}
+			return err
+		},
+		"the cohorts of a source": func() error {
+			_, _, err := s.Cohorts(background, wiki, dlq.CohortQuery{Source: "wiki", Class: "transient"}, "", 2)
+			return err
+		},
+		"a cohort":                       func() error { _, err := s.Cohort(background, dlqtest.Admin, last.Cohort); return err },
+		"a cohort's stuck entries":       entries("status:parked cohort:"+last.Cohort, dlqtest.Admin, dlq.SortLastSeen),
+		"a fingerprint's entries":        entries("cohort:"+last.Fingerprint, dlqtest.Admin, dlq.SortLastSeen),
+		"a source's stuck entries":       entries("status:parked source:wiki", dlqtest.Admin, dlq.SortLastSeen),
+		"a class's entries":              entries("class:transient", wiki, dlq.SortLastSeen),
+		"what is stuck":                  entries("status:parked", dlqtest.Admin, dlq.SortLastSeen),
+		"what is open":                   entries("status:open", dlqtest.Admin, dlq.SortLastSeen),
+		"what leaves soon":               entries("status:parked expires:<7d", dlqtest.Admin, dlq.SortExpires),
+		"quarantine":                     entries("status:quarantined", dlqtest.Admin, dlq.SortLastSeen),
+		"an id":                          entries("id:1147829310", dlqtest.Admin, dlq.SortLastSeen),
+		"a digest":                       entries("sha256:"+dlqtest.Digest("7")[:12], dlqtest.Admin, dlq.SortLastSeen),
+		"an entry":                       func() error { _, err := s.Store.Entry(background, dlqtest.Admin, last.DLQID); return err },
+		"a document":                     func() error { _, err := s.EntryByDoc(background, dlqtest.Admin, "wiki", "2"); return err },
+		"what is linked":                 func() error { _, err := s.Linked(background, dlqtest.Admin, e, 5); return err },
+		"a history":                      func() error { _, err := s.Attempts(background, e.ID, 5); return err },
+		"an attempt":                     func() error { _, err := s.Attempt(background, e.EvidenceID); return err },
+		"the totals":                     func() error { _, err := s.Totals(background, dlqtest.Admin); return err },
+		"the totals of one who sees one": func() error { _, err := s.Totals(background, wiki); return err },
+		"an entry's audit":               func() error { _, err := s.AuditOfEntry(background, e.ID, 5); return err },
+		"a cohort's audit":               func() error { _, err := s.AuditOfCohort(background, last.Cohort, 5); return err },
+		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
+		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
+		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, last.Cohort, 5); return err },
+		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, last.Cohort, 30); return err },
+		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
+		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
+		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", 0, 5); return err },
+		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
+		"an operation's outcomes":        func() error { _, err := s.OutcomeCounts(background, last.DLQID); return err },
+		"the alerts":                     func() error { _, err := s.Alerts(background, 5); return err },
+		"the sources with something due": func() error { _, err := s.DueSources(background); return err },
+		"candidates": func() error {
+			_, err := s.Candidates(background, dlqtest.Admin, []string{last.DLQID}, "")
+			return err
+		},
+		"every change": func() error {
+			r := send(t, s, last.DLQID)
+			s.Clock.Advance(time.Minute)
+			s.Park(t, dlqtest.Of(e.Source, e.DocID), dlqtest.Replay(r.ID), dlqtest.Seen(s.Now()), dlqtest.Held("49"))
+			s.Clock.Advance(time.Minute)
+			r = send(t, s, last.DLQID)
+			report(t, s, dlq.Outcome{RedriveID: r.ID, Result: dlq.OutcomeCommitted})
+			report(t, s, dlq.Outcome{ContentHash: dlqtest.Digest("48"), Result: dlq.OutcomeCommitted})
+			report(t, s, dlq.Outcome{Source: "wiki", DocID: "46", Result: dlq.OutcomeCommitted})
+			if err := s.Act(background, dlqtest.Reviewer, s.Park(t, dlqtest.Doc("new"), dlqtest.Held("new")).DLQID, dlq.Action{Kind: dlq.OperationArchive}); err != nil {
+				return err
+			}
+			if _, err := s.ArchiveExpired(background, 10); err != nil {
+				return err
+			}
+			if _, _, err := s.SettleOverdue(background, 10); err != nil {
+				return err
+			}
+			if err := s.PayloadIsSound(background, dlqtest.Digest("1")); err != nil {
+				return err
+			}
+			_, err := s.ForgetOrphans(background, s.Now(), 10, func(string) (bool, error) { return false, nil })
+			return err
+		},
+	} {
+		plans, err := s.Plans(do)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(plans) == 0 {
+			t.Errorf("%s: no query was seen", name)
+		}
+		for q, plan := range plans {
+			// The plan of an insert shows the rows that might refer to the new
+			// one, which are looked for only while a reference is broken. Alerts
+			// are few. The head of the trail is the last row of its table.
+			if strings.HasPrefix(q, "insert into") || strings.Contains(q, "from alert a") || strings.HasSuffix(q, "from audit order by seq desc limit 1") {
+				continue
+			}
+			for _, line := range plan {
+				if readsAll(line) && !told[q] {
+					told[q] = true
+					t.Errorf("%s: %s\n\tin the plan of %.300s", name, line, strings.Join(strings.Fields(q), " "))
+				}
+			}
+		}
+	}
+}
+
+func TestThePlanOfWhatLeavesSoonIsOneRange(t *testing.T) {
+	s := withTarget(t)
+	s.Park(t)
+	for text, want := range map[string]string{
+		"status:parked expires:<7d": "USING INDEX entry_expiring",
+		"status:parked":             "USING INDEX entry_by_status (status=?",
+	} {
+		sort := dlq.SortLastSeen
+		if strings.Contains(text, "expires") {
+			sort = dlq.SortExpires
+		}
+		plans, err := s.Plans(func() error {
+			_, _, err := s.Entries(background, dlqtest.Admin, query(t, text), sort, "", 2)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for q, plan := range plans {
+			if !strings.Contains(q, "limit") || !strings.Contains(q, "from entry e join") {
+				continue
+			}
+			all := strings.Join(plan, "\n")
+			if strings.Contains(all, want) && !strings.Contains(all, "TEMP B-TREE") {
+				found = true
+			} else if strings.Contains(q, "order by e.") {
+				t.Logf("%s:\n%s", text, all)
+			}
+		}
+		if !found {
+			t.Errorf("%q is not read as one range of %s, in its order", text, want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// heard is what a tab said and did besides showing pages: what stands in its
+// console, which hosts it asked, which dialogs of the browser opened.
+type heard struct {
+	mu       sync.Mutex
+	console  []string
+	requests []string
+	dialogs  []string
+}
+
+// hear runs on the goroutine that reads the tab's messages, so it only notes.
+func (h *heard) hear(event any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		var words []string
+		for _, a := range e.Args {
+			words = append(words, string(a.Value)+" "+a.Description)
+		}
+		h.console = append(h.console, string(e.Type)+": "+strings.Join(words, " "))
+	case *runtime.EventExceptionThrown:
+		text := e.ExceptionDetails.Text
+		if x := e.ExceptionDetails.Exception; x != nil {
+			text += " " + x.Description
+		}
+		h.console = append(h.console, "exception: "+text)
+	case *log.EventEntryAdded:
+		h.console = append(h.console, string(e.Entry.Source)+" "+string(e.Entry.Level)+": "+e.Entry.Text+" "+e.Entry.URL)
+	case *network.EventRequestWillBeSent:
+		h.requests = append(h.requests, e.Request.URL)
+	case *page.EventJavascriptDialogOpening:
+		h.dialogs = append(h.dialogs, e.Message)
+	}
+}
+
+// quiet fails the test if a tab said anything in its console, opened a dialog of
+// the browser, or asked another host than the demo's.
+func (b *browser) quiet(address string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, line := range b.console {
+		b.t.Errorf("the console says: %s", line)
+	}
+	for _, message := range b.dialogs {
+		b.t.Errorf("a dialog opened: %q", message)
+	}
+	for _, asked := range b.requests {
+		u, err := url.Parse(asked)
+		if err != nil || (u.Scheme+"://"+u.Host != address && asked != "about:blank") {
+			b.t.Errorf("another host was asked: %q", asked)
+		}
+	}
+}
