@@ -13,7 +13,7 @@ import (
 // gap. Each fault is a line that names it.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var faults []string
-	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCells, s.checkOperations, s.checkAudit} {
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCells, s.checkSources, s.checkOperations, s.checkAudit} {
 		found, err := check(ctx)
 		if err != nil {
 			return faults, fmt.Errorf("check the database: %w", err)
@@ -80,13 +80,27 @@ func (s *Store) checkCells(ctx context.Context) ([]string, error) {
 		where coalesce(m.entries, 0) <> coalesce(r.entries, 0) limit 100`)
 }
 
+// recountSources compares what the days of each source say is stuck with the
+// entries that are.
+const recountSources = `select coalesce(d.source_id, r.source_id) as source_id, coalesce(d.review, r.review) as review, coalesce(d.stuck, 0) as counted, coalesce(r.stuck, 0) as stuck
+	from (select source_id, review, sum(parked - unparked) as stuck from source_day group by source_id, review) d
+	full outer join (select e.source_id, c.review, count(*) as stuck from entry e join fingerprint f on f.id = e.fingerprint_id join cohort c on c.id = f.cohort_id
+	where e.status = 'parked' group by e.source_id, c.review) r on r.source_id = d.source_id and r.review = d.review
+	where coalesce(d.stuck, 0) <> coalesce(r.stuck, 0)`
+
+func (s *Store) checkSources(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'the days of source ' || s.name || ' leave ' || x.counted || case x.review when 1 then ' in review' else ' parked' end || ' and it has ' || x.stuck
+		from (`+recountSources+`) x join source s on s.id = x.source_id order by s.name, x.review limit 100`)
+}
+
+const recountOperations = `select operation_id as id, count(*) as total, count(case when state = 'waiting' then 1 end) as waiting, count(case when state = 'in_flight' then 1 end) as in_flight,
+	count(case when state = 'settled' then 1 end) as settled, count(case when state = 'left_out' then 1 end) as left_out, count(case when state = 'cancelled' then 1 end) as cancelled
+	from item group by operation_id`
+
 func (s *Store) checkOperations(ctx context.Context) ([]string, error) {
-	return s.lines(ctx, `select 'operation ' || o.id || ' counts other items than it has' from operation o left join
-		(select operation_id, count(*) as total, count(case when state = 'waiting' then 1 end) as waiting, count(case when state = 'in_flight' then 1 end) as in_flight,
-		count(case when state = 'settled' then 1 end) as settled, count(case when state = 'left_out' then 1 end) as left_out, count(case when state = 'cancelled' then 1 end) as cancelled
-		from item group by operation_id) i on i.operation_id = o.id
+	return s.lines(ctx, `select 'operation ' || o.id || ' counts other items than it has' from operation o left join (`+recountOperations+`) i on i.id = o.id
 		where o.total <> coalesce(i.total, 0) or o.waiting <> coalesce(i.waiting, 0) or o.in_flight <> coalesce(i.in_flight, 0) or o.settled <> coalesce(i.settled, 0)
-		or o.left_out <> coalesce(i.left_out, 0) or o.cancelled <> coalesce(i.cancelled, 0) limit 100`)
+		or o.left_out <> coalesce(i.left_out, 0) or o.cancelled <> coalesce(i.cancelled, 0) order by o.id limit 100`)
 }
 
 func (s *Store) checkAudit(ctx context.Context) ([]string, error) {
@@ -97,17 +111,25 @@ func (s *Store) checkAudit(ctx context.Context) ([]string, error) {
 	return []string{fault}, nil
 }
 
-// RepairCounters sets the counters of cohorts and cells to what a recount finds.
+// RepairCounters sets the counters of cohorts, cells and operations to what a
+// recount finds, and a cohort's arrivals to the sum of its days. The days of a
+// source keep what they say; what they leave out is put right today.
 func (s *Store) RepairCounters(ctx context.Context) error {
 	return s.update(ctx, func(tx *Tx) error {
 		for _, statement := range []string{
 			`update cohort set (parked, redriving, quarantined, archived, resolved, erased) = (select coalesce(max(r.parked), 0), coalesce(max(r.redriving), 0), coalesce(max(r.quarantined), 0), coalesce(max(r.archived), 0), coalesce(max(r.resolved), 0), coalesce(max(r.erased), 0) from (` + recountCohorts + `) r where r.id = cohort.id)`,
+			`update cohort set arrivals = (select coalesce(sum(d.arrivals), 0) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id where f.cohort_id = cohort.id)`,
 			`delete from cell_month`,
 			`insert into cell_month (cell_id, month, status, entries) ` + recountCells,
+			`update operation set (total, waiting, in_flight, settled, left_out, cancelled) = (select coalesce(max(i.total), 0), coalesce(max(i.waiting), 0), coalesce(max(i.in_flight), 0), coalesce(max(i.settled), 0), coalesce(max(i.left_out), 0), coalesce(max(i.cancelled), 0) from (` + recountOperations + `) i where i.id = operation.id)`,
 		} {
 			if _, err := tx.exec(statement); err != nil {
 				return fmt.Errorf("recount: %w", err)
 			}
+		}
+		if _, err := tx.exec(`insert into source_day (source_id, day, review, parked, unparked) select source_id, $1, review, case when stuck > counted then stuck - counted else 0 end, case when counted > stuck then counted - stuck else 0 end from (`+recountSources+`) x where true
+			on conflict (source_id, day, review) do update set parked = source_day.parked + excluded.parked, unparked = source_day.unparked + excluded.unparked`, dayOf(tx.now)); err != nil {
+			return fmt.Errorf("recount the days of sources: %w", err)
 		}
 		return tx.audit(dlq.Policy("check --repair"), auditEntry{action: "counters.repaired"})
 	})

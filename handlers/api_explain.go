@@ -59,9 +59,9 @@ func (h *Handlers) explainEvidence(c echo.Context) error {
 		return err
 	}
 	var faults []dlq.Fault
-	for pointer, digest := range map[string]string{"/stored_sha256": body.StoredSHA256, "/current_sha256": body.CurrentSHA256} {
-		if digest != "" && !dlq.IsSHA256(digest) {
-			faults = append(faults, dlq.Fault{Pointer: pointer, Detail: "64 lower-case hex digits expected"})
+	for _, digest := range [][2]string{{"/stored_sha256", body.StoredSHA256}, {"/current_sha256", body.CurrentSHA256}} {
+		if digest[1] != "" && !dlq.IsSHA256(digest[1]) {
+			faults = append(faults, dlq.Fault{Pointer: digest[0], Detail: "64 lower-case hex digits expected"})
 		}
 	}
 	if len(faults) > 0 {

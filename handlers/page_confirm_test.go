@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"dlo/dlq"
 )
@@ -138,7 +139,7 @@ func TestAReasonIsAskedForInPlaceAndWhatWasTypedIsKept(t *testing.T) {
 	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "Say why") || !regexp.MustCompile(`value="90" checked`).MatchString(p.body) {
 		t.Errorf("got %d", p.status)
 	}
-	if e := s.entry(id); e.ExpiresAt.After(noon.Add(91 * 24 * 3600 * 1e9)) {
+	if e := s.entry(id); e.ExpiresAt.After(noon.Add(91 * 24 * time.Hour)) {
 		t.Error("it was kept longer all the same")
 	}
 }

@@ -120,9 +120,8 @@ func TestWhyADocumentIsInQuarantine(t *testing.T) {
 }
 
 func TestTheIdenticalFailuresStandSideBySideOldestFirst(t *testing.T) {
-	failed := func(hour int, cohort string) dlq.Redrive {
-		at := noon.Add(3600e9 * 1)
-		return dlq.Redrive{State: dlq.RedriveSettled, Outcome: dlq.OutcomeFailed, OutcomeCohort: cohort, SentAt: at, SettledAt: noon.AddDate(0, 0, hour), FailedUnder: dlq.Versions{"parser": "1"}}
+	failed := func(day int, cohort string) dlq.Redrive {
+		return dlq.Redrive{State: dlq.RedriveSettled, Outcome: dlq.OutcomeFailed, OutcomeCohort: cohort, SentAt: noon, SettledAt: noon.AddDate(0, 0, day), FailedUnder: dlq.Versions{"parser": "1"}}
 	}
 	p := poisonEntry{entry: dlq.Entry{DLQID: "01J", Source: "wiki", CohortID: "c", SameFailures: 2}, redrives: []dlq.Redrive{failed(3, "c"), failed(2, "other"), failed(1, "c"), failed(0, "c")}}
 	row := newQuarantineRow(p, quarantineFacts{threshold: map[string]int{"wiki": 2}, by: dlq.Actor{Kind: dlq.ActorPerson, Role: dlq.RoleReviewer}, now: noon})

@@ -109,7 +109,7 @@ func TestATokenIsCheckedBeforeItIsMade(t *testing.T) {
 		{tokenSent{name: "worker", scopes: []dlq.Scope{dlq.ScopeIngest}, source: "wiki", days: "90"}, ""},
 		{tokenSent{}, "/name /scopes"},
 		{tokenSent{name: strings.Repeat("x", 101), scopes: []dlq.Scope{dlq.ScopeRead}, days: "0"}, "/name /days"},
-		{tokenSent{name: "a\nb", scopes: []dlq.Scope{dlq.ScopeRead}, source: "a/b", days: "soon"}, "/name /source /days"},
+		{tokenSent{name: "a\nb", scopes: []dlq.Scope{dlq.ScopeRead}, source: "a\x01", days: "soon"}, "/name /source /days"},
 	} {
 		token, faults := c.sent.token(noon)
 		var got []string

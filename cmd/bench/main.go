@@ -42,7 +42,7 @@ func (b allBench) Run(ctx context.Context) error {
 	for _, bench := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"start", startBench{}.Run}, {"commit", commitBench{b.scale}.Run}, {"reads", readsBench{b.scale}.Run}} {
+	}{{"start", startBench{}.Run}, {"commit", commitBench(b).Run}, {"reads", readsBench(b).Run}} {
 		if err := bench.run(ctx); err != nil {
 			fmt.Println(err)
 			failed = append(failed, bench.name)

@@ -148,6 +148,32 @@ func (d *DB) AfterCrash(t testing.TB) *DB {
 	return open(t, o, d.Clock)
 }
 
+// Damaged closes the store, overwrites a page in the middle of the database as a
+// failing disk would, and opens it anew.
+func (d *DB) Damaged(t testing.TB) (*DB, error) {
+	t.Helper()
+	d.close()
+	b, err := os.ReadFile(d.options.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	middle := len(b) / page / 2 * page
+	for i := range page {
+		b[middle+i] = 0xff
+	}
+	if err := os.WriteFile(d.options.Path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := db.Open(context.Background(), d.options)
+	if err != nil {
+		return nil, err
+	}
+	again := &DB{Store: store, Clock: d.Clock, options: d.options}
+	t.Cleanup(again.close)
+	return again, nil
+}
+
 // Bytes is everything that the database has on the disk.
 func (d *DB) Bytes(t testing.TB) []byte {
 	t.Helper()

@@ -100,12 +100,11 @@ func Of(in Input) Result { return analyse(in).result }
 // analysis is Of with the undressed lines and the chosen exception still at
 // hand, for Annotate.
 type analysis struct {
-	result  Result
-	dressed bool // the trace's lines differ from what was sent
-	lines   []string
-	lang    *language
-	parsed  parsed
-	key     []frame // frames of result.Frames, with their line numbers
+	result Result
+	lines  []string
+	lang   *language
+	parsed parsed
+	key    []frame // frames of result.Frames, with their line numbers
 }
 
 func analyse(in Input) analysis {
