@@ -41,11 +41,17 @@ func ParseEnvelope(body []byte, now time.Time) (Envelope, error) {
 	r := fieldReader{fields: fields}
 	r.resolveAliases()
 	e := r.envelope(now)
-	if len(r.faults) > 0 {
-		sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Pointer < r.faults[j].Pointer })
-		return e, Invalid(faultSentence(len(r.faults)), r.faults...)
+	return e, EnvelopeFaults(r.faults)
+}
+
+// EnvelopeFaults is the error that names every fault of an envelope, or nil
+// where there is none.
+func EnvelopeFaults(faults []Fault) error {
+	if len(faults) == 0 {
+		return nil
 	}
-	return e, nil
+	sort.SliceStable(faults, func(i, j int) bool { return faults[i].Pointer < faults[j].Pointer })
+	return Invalid(faultSentence(len(faults)), faults...)
 }
 
 func faultSentence(n int) string {

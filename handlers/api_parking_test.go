@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -153,6 +154,18 @@ func TestABatchHasItsOwnLimitWhateverAPayloadMayHave(t *testing.T) {
 		t.Errorf("%d lines were answered, want 16", got)
 	}
 	batch(dlq.MaxBatch).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
+	blank := io.LimitReader(endless('\n'), dlq.MaxBatch+1) // no lines at all, and no length either
+	a.do(apiCall{method: http.MethodPost, path: apiDeadLetters, scope: dlq.ScopeIngest, contentType: typeNDJSON, body: blank}).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
+}
+
+// endless is a body of one byte, for ever.
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
 }
 
 func TestPartsComeInEitherOrder(t *testing.T) {

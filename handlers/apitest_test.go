@@ -209,7 +209,7 @@ func (a *apiServer) token(scope dlq.Scope, source string) string {
 // apiCall is one request to the server.
 type apiCall struct {
 	method, path string
-	body         any    // JSON of it; []byte and string as they are
+	body         any    // JSON of it; []byte, string and io.Reader as they are, the last without a length
 	contentType  string // application/json where there is a body
 	scope        dlq.Scope
 	source       string // that the token is bound to
@@ -237,13 +237,15 @@ func (a *apiServer) do(c apiCall) apiAnswer {
 		sent = b
 	case string:
 		sent = []byte(b)
+	case io.Reader:
+		body = b
 	default:
 		var err error
 		if sent, err = json.Marshal(b); err != nil {
 			a.t.Fatal(err)
 		}
 	}
-	if c.body != nil {
+	if body == nil && c.body != nil {
 		body = bytes.NewReader(sent)
 	}
 	req, err := http.NewRequestWithContext(a.t.Context(), c.method, a.url+c.path, body)

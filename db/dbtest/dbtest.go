@@ -90,12 +90,12 @@ func open(t testing.TB, o db.Options, clock *Clock) *DB {
 		t.Fatalf("open a store: %v", err)
 	}
 	d := &DB{Store: store, Clock: clock, options: o}
-	t.Cleanup(d.close)
+	t.Cleanup(d.Close)
 	return d
 }
 
-// close is for the end of the test; what was closed before stays closed.
-func (d *DB) close() {
+// Close closes the store before the test ends. What is closed stays closed.
+func (d *DB) Close() {
 	if d.Store != nil {
 		d.Store.Close()
 		d.Store = nil
@@ -105,14 +105,14 @@ func (d *DB) close() {
 // Reopen closes the store and opens the same database anew.
 func (d *DB) Reopen(t testing.TB, options ...Option) *DB {
 	t.Helper()
-	d.close()
+	d.Close()
 	return d.Beside(t, options...)
 }
 
 // TryReopen closes the store, and says whether the same database can be opened
 // anew.
 func (d *DB) TryReopen() error {
-	d.close()
+	d.Close()
 	again, err := db.Open(context.Background(), d.options)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (d *DB) AfterCrash(t testing.TB) *DB {
 // failing disk would, and opens it anew.
 func (d *DB) Damaged(t testing.TB) (*DB, error) {
 	t.Helper()
-	d.close()
+	d.Close()
 	b, err := os.ReadFile(d.options.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func (d *DB) Damaged(t testing.TB) (*DB, error) {
 		return nil, err
 	}
 	again := &DB{Store: store, Clock: d.Clock, options: d.options}
-	t.Cleanup(again.close)
+	t.Cleanup(again.Close)
 	return again, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -154,25 +155,19 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	now := in.now().UTC().Truncate(time.Millisecond)
 	e, err := dlq.ParseEnvelope(p.Body, now)
 	a := dlq.Arrival{Envelope: e, ReceivedAt: now, Actor: by}
-	if err != nil {
+	if err != nil && dlq.KindOf(err) != dlq.KindInvalid {
 		return a, err
 	}
-	if err := bindSource(&a.Envelope, by); err != nil {
-		return a, err
-	}
+	bindSource(&a.Envelope, by)
 	describe(&a.Envelope, p)
+	if err := in.checkFields(ctx, a.Envelope, by, p, err); err != nil {
+		return a, err
+	}
 	if err := in.takePayload(ctx, &a, p.Payload); err != nil {
 		return a, err
 	}
-	if err := identify(&a.Envelope); err != nil {
-		return a, err
-	}
-	policy, err := in.policy(ctx, a.Envelope.Source)
-	if err != nil {
-		return a, err
-	}
-	if err := checkConfidence(a.Envelope, policy); err != nil {
-		return a, err
+	if a.Envelope.DocID == "" { // a pipeline without ids is known by its bytes
+		a.Envelope.DocID = "sha256:" + a.Envelope.PayloadSHA256
 	}
 	if a.EventKey, err = eventKey(a.Envelope); err != nil {
 		return a, err
@@ -206,21 +201,51 @@ func (in *Intake) policy(ctx context.Context, source string) (dlq.SourcePolicy, 
 	return src.Policy, err
 }
 
-// bindSource settles whose document it is. A token that is bound to one source
-// need not name it, and may name no other.
-func bindSource(e *dlq.Envelope, by dlq.Actor) error {
+// bindSource fills in whose document it is: a token that is bound to one source
+// need not name it.
+func bindSource(e *dlq.Envelope, by dlq.Actor) {
 	if e.Source == "" && len(by.Sources) == 1 {
 		e.Source = by.Sources[0]
 	}
+}
+
+// checkFields adds to the faults that the parser found those that need the
+// token and the source's policy, so that a sender is told all of them at once.
+func (in *Intake) checkFields(ctx context.Context, e dlq.Envelope, by dlq.Actor, p Parcel, parsed error) error {
+	var faults []dlq.Fault
+	var invalid *dlq.Error
+	if errors.As(parsed, &invalid) {
+		faults = invalid.Faults
+	}
+	told := func(pointer string) bool {
+		return slices.ContainsFunc(faults, func(f dlq.Fault) bool { return f.Pointer == pointer })
+	}
+	add := func(pointer, detail string) {
+		if !told(pointer) {
+			faults = append(faults, dlq.Fault{Pointer: pointer, Detail: detail})
+		}
+	}
 	switch {
 	case e.Source == "":
-		return dlq.Invalid("the envelope does not say where the document comes from", dlq.Fault{Pointer: "/source", Detail: "a source expected, because this token is not bound to one"})
+		add("/source", "a source expected, because this token is not bound to one")
 	case !dlq.ValidSourceName(e.Source):
-		return dlq.Invalid("the source's name cannot be used", dlq.Fault{Pointer: "/source", Detail: "1 to 128 characters without control characters expected"})
+		add("/source", "1 to 128 characters without control characters expected")
 	case !by.SeesSource(e.Source):
-		return dlq.Invalid("this token parks for another source", dlq.Fault{Pointer: "/source", Detail: "the source that the token is bound to expected, or none"})
+		add("/source", "the source that the token is bound to expected, or none")
 	}
-	return nil
+	if e.DocID == "" && e.PayloadSHA256 == "" && e.Payload == "" && p.Payload == nil && !told("/payload_sha256") {
+		add("/doc_id", "a document id expected, or the bytes, or payload_sha256")
+	}
+	if dlq.Reason(e.Reason) == dlq.ReasonLowConfidence && e.Confidence != nil {
+		policy, err := in.policy(ctx, e.Source)
+		if err != nil {
+			return err
+		}
+		if *e.Confidence >= policy.ConfidenceFloor {
+			add("/confidence", fmt.Sprintf("under the source's floor of %g expected, got %g", policy.ConfidenceFloor, *e.Confidence))
+		}
+	}
+	return dlq.EnvelopeFaults(faults)
 }
 
 // takePayload settles the digest, and whether the bytes are held: those beside
@@ -265,26 +290,6 @@ func (in *Intake) held(a *dlq.Arrival, size int64) error {
 	}
 	a.Held, a.HeldBytes, a.Envelope.PayloadBytes = true, size, &size
 	return nil
-}
-
-// identify settles the document's id. A pipeline without ids is known by the
-// digest of the bytes.
-func identify(e *dlq.Envelope) error {
-	if e.DocID != "" {
-		return nil
-	}
-	if e.PayloadSHA256 == "" {
-		return dlq.Invalid("nothing says which document this is", dlq.Fault{Pointer: "/doc_id", Detail: "a document id expected, or the bytes, or payload_sha256"})
-	}
-	e.DocID = "sha256:" + e.PayloadSHA256
-	return nil
-}
-
-func checkConfidence(e dlq.Envelope, policy dlq.SourcePolicy) error {
-	if dlq.Reason(e.Reason) != dlq.ReasonLowConfidence || *e.Confidence < policy.ConfidenceFloor {
-		return nil
-	}
-	return dlq.Invalid("this result is not of low confidence", dlq.Fault{Pointer: "/confidence", Detail: fmt.Sprintf("under the source's floor of %g expected, got %g", policy.ConfidenceFloor, *e.Confidence)})
 }
 
 // fillTimes gives an arrival the times that its sender left out.
