@@ -381,6 +381,29 @@ func (s *Store) CohortRedrives(ctx context.Context, cohortID string, limit int) 
 	return redrivesWhere(ctx, s.reader(), `where r.failed_cohort = $1 and r.sent_at is not null order by r.created_at desc, r.id desc limit $2`, cohortID, limit)
 }
 
+// ReplaysOf lists the newest redrives of each of several cohorts, at most limit
+// of each, newest first, in one question.
+func (s *Store) ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error) {
+	out := map[string][]dlq.Redrive{}
+	if len(cohortIDs) == 0 {
+		return out, nil
+	}
+	var f filter
+	arms := make([]string, len(cohortIDs))
+	most := f.arg(limit)
+	for i, id := range cohortIDs {
+		arms[i] = `select id from (select id from redrive where failed_cohort = ` + f.arg(id) + ` and sent_at is not null order by created_at desc, id desc limit ` + most + `)`
+	}
+	list, err := redrivesWhere(ctx, s.reader(), `where r.id in (`+strings.Join(arms, " union all ")+`) order by r.created_at desc, r.id desc`, f.args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		out[r.FailedCohort] = append(out[r.FailedCohort], r)
+	}
+	return out, nil
+}
+
 // FilterChoices lists the values that a list of entries can be filtered by.
 func (s *Store) FilterChoices(ctx context.Context) (dlq.FilterChoices, error) {
 	var c dlq.FilterChoices

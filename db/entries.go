@@ -295,6 +295,38 @@ func (s *Store) SaveProbe(ctx context.Context, entryID, attemptID int64, said dl
 	})
 }
 
+// LastReadings gives the reading of what each entry's source said last, by the
+// entry's id. One that was not asked since its current evidence came is absent.
+func (s *Store) LastReadings(ctx context.Context, entries []dlq.Entry) (map[int64]dlq.Evidence, error) {
+	out := map[int64]dlq.Evidence{}
+	if len(entries) == 0 {
+		return out, nil
+	}
+	ids := make([]any, len(entries))
+	evidence := map[int64]int64{}
+	for i, e := range entries {
+		ids[i], evidence[e.ID] = e.ID, e.EvidenceID
+	}
+	err := each(ctx, s.reader(), `select entry_id, of_attempt, evidence from probe where entry_id in (`+placeholders(len(ids))+`)`, ids, func(rows *sql.Rows) error {
+		var id, attempt int64
+		var text string
+		if err := rows.Scan(&id, &attempt, &text); err != nil {
+			return err
+		}
+		if evidence[id] != attempt {
+			return nil
+		}
+		var reading dlq.Evidence
+		err := json.Unmarshal([]byte(text), &reading)
+		out[id] = reading
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the sources said: %w", err)
+	}
+	return out, nil
+}
+
 // LastProbe gives what the source said last of an entry's document. False says
 // that it was not asked since the current evidence came.
 func (s *Store) LastProbe(ctx context.Context, e dlq.Entry) (dlq.SourceNow, dlq.Evidence, bool, error) {

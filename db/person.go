@@ -166,7 +166,7 @@ func (s *Store) PutSetupLink(ctx context.Context, hash string, life time.Duratio
 }
 
 // SetupLinkState says whether a setup link can be used: KindNotFound, KindGone
-// for a used or expired one, or nil.
+// for a used or expired one and where somebody can sign in already, or nil.
 func (s *Store) SetupLinkState(ctx context.Context, hash string) error {
 	var expires int64
 	var used sql.NullInt64
@@ -174,15 +174,21 @@ func (s *Store) SetupLinkState(ctx context.Context, hash string) error {
 	if err != nil {
 		return fmt.Errorf("find the setup link: %w", err)
 	}
-	return setupLinkState(found, expires, used, ms(s.Now()))
+	has, err := s.HasPeople(ctx)
+	if err != nil {
+		return err
+	}
+	return setupLinkState(found, has, expires, used, ms(s.Now()))
 }
 
-func setupLinkState(found bool, expires int64, used sql.NullInt64, now int64) error {
+func setupLinkState(found, somebody bool, expires int64, used sql.NullInt64, now int64) error {
 	switch {
 	case !found:
 		return dlq.Errorf(dlq.KindNotFound, "there is no such setup link")
 	case used.Valid:
 		return dlq.Errorf(dlq.KindGone, "this setup link was used already; sign in, or ask whoever used it")
+	case somebody: // added at the terminal while the link stood
+		return dlq.Errorf(dlq.KindGone, "this setup link makes the first person, and there is one already; sign in, or ask an admin")
 	case expires <= now:
 		return dlq.Errorf(dlq.KindGone, "this setup link has expired; start the server again for another, or run dlo user add")
 	}
@@ -199,7 +205,12 @@ func (s *Store) SetUp(ctx context.Context, linkHash string, p dlq.Person, passwo
 		if err != nil {
 			return fmt.Errorf("find the setup link: %w", err)
 		}
-		if err := setupLinkState(found, expires, used, ms(tx.now)); err != nil {
+		var one int
+		somebody, err := tx.row(`select 1 from person where disabled = 0 limit 1`, nil, &one)
+		if err != nil {
+			return fmt.Errorf("find people: %w", err)
+		}
+		if err := setupLinkState(found, somebody, expires, used, ms(tx.now)); err != nil {
 			return err
 		}
 		if _, err := tx.exec(`update setup_link set used_at = $1 where id_hash = $2`, ms(tx.now), linkHash); err != nil {

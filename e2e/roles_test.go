@@ -48,7 +48,9 @@ func TestAnalystLooksAndCannotDecide(t *testing.T) {
 func TestManagerPausesEverythingAndEveryPageSaysSo(t *testing.T) {
 	d := sharedDemo(t)
 	b := d.signIn(t, "manager")
-	t.Cleanup(func() { _, _ = d.api(t).call(http.MethodPost, "/resume", map[string]string{"reason": "the test is over"}, nil) })
+	t.Cleanup(func() {
+		_, _ = d.api(t).call(http.MethodPost, "/resume", map[string]string{"reason": "the test is over"}, nil)
+	})
 	b.open(d.address + "/operations")
 	b.load("Pause all redrives")
 	const banner = "All redrives are paused by manager@example.com."

@@ -275,7 +275,7 @@ func TestAnswersAreForNobodyElse(t *testing.T) {
 // While another connection holds the database, the writer waits: one record is
 // with it and one in the queue, and the others must be told at once.
 func TestAFullQueueSaysWhenToComeBack(t *testing.T) {
-	a := newAPIWith(t, db.Options{Queue: 1, BatchMost: 1})
+	a := newAPIWith(t, db.Options{Queue: 1, BatchMost: 1}, apiPayloadLimit)
 	token := a.token(dlq.ScopeIngest, "")
 	other, err := sql.Open("sqlite", "file:"+filepath.Join(a.folder, "dlo.db"))
 	if err != nil {
@@ -318,4 +318,19 @@ func TestAFullQueueSaysWhenToComeBack(t *testing.T) {
 	if got := len(a.get(apiDeadLetters, dlq.ScopeRead).items()); got != stored || stored == 0 {
 		t.Errorf("%d are stored, and %d were acknowledged", got, stored)
 	}
+}
+
+// Many clients write the colon of a fingerprint as %3A, and all of them the
+// slash in a source's name as %2F.
+func TestAParameterOfThePathMayBePercentEncoded(t *testing.T) {
+	a := newAPI(t)
+	receipt := a.park(obj{"source": "wiki:north/1 ü", "doc_id": "1"})
+	for _, path := range []string{
+		"/api/v1/cohorts/" + strings.Replace(receipt.Fingerprint, ":", "%3A", 1),
+		"/api/v1/sources/wiki:north%2F1%20%C3%BC",
+		"/api/v1/sources/%77iki%3anorth%2f1%20%c3%bc",
+	} {
+		a.get(path, dlq.ScopeRead).want(http.StatusOK)
+	}
+	a.do(apiCall{method: put, path: "/api/v1/sources/wiki%3Anorth%2F1%20%C3%BC", scope: dlq.ScopeAdmin, body: obj{"owner": "a@example.com"}}).want(http.StatusOK)
 }

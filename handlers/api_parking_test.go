@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/dlq"
 )
 
@@ -145,17 +146,17 @@ func TestABatchIsAnsweredLineByLineInOrder(t *testing.T) {
 }
 
 func TestABatchHasItsOwnLimitWhateverAPayloadMayHave(t *testing.T) {
-	a := newAPI(t)
+	small, large := newAPI(t), newAPIWith(t, db.Options{}, 2*dlq.MaxBatch)
 	line := `{"source":"wiki","doc_id":"1","error_message":"` + strings.Repeat("x", 1<<19) + "\"}\n"
-	batch := func(size int) apiAnswer {
+	batch := func(a *apiServer, size int) apiAnswer {
 		return a.do(apiCall{method: http.MethodPost, path: apiDeadLetters, scope: dlq.ScopeIngest, contentType: typeNDJSON, body: strings.Repeat(line, size/len(line)+1)})
 	}
-	if got := len(batch(8 * apiPayloadLimit).want(http.StatusOK).lines()); got != 16 {
+	if got := len(batch(small, 8*apiPayloadLimit).want(http.StatusOK).lines()); got != 16 {
 		t.Errorf("%d lines were answered, want 16", got)
 	}
-	batch(dlq.MaxBatch).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
+	batch(large, dlq.MaxBatch).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
 	blank := io.LimitReader(endless('\n'), dlq.MaxBatch+1) // no lines at all, and no length either
-	a.do(apiCall{method: http.MethodPost, path: apiDeadLetters, scope: dlq.ScopeIngest, contentType: typeNDJSON, body: blank}).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
+	large.do(apiCall{method: http.MethodPost, path: apiDeadLetters, scope: dlq.ScopeIngest, contentType: typeNDJSON, body: blank}).problem(http.StatusRequestEntityTooLarge, dlq.KindTooLarge)
 }
 
 // endless is a body of one byte, for ever.

@@ -94,9 +94,9 @@ func (l *apiLog) String() string {
 
 // newAPI starts a server with an empty database. It is stopped, and waited
 // for, when the test ends.
-func newAPI(t *testing.T) *apiServer { return newAPIWith(t, db.Options{}) }
+func newAPI(t *testing.T) *apiServer { return newAPIWith(t, db.Options{}, apiPayloadLimit) }
 
-func newAPIWith(t *testing.T, o db.Options) *apiServer {
+func newAPIWith(t *testing.T, o db.Options, payloadLimit int64) *apiServer {
 	t.Helper()
 	a := &apiServer{t: t, folder: t.TempDir(), clock: &apiClock{now: apiStart}, log: &apiLog{}, guard: outbound.NewGuard(), client: &http.Client{Transport: &http.Transport{}}, contract: apiContractOf(t), tokens: map[string]string{}}
 	o.Path, o.Key, o.Clock = filepath.Join(a.folder, "dlo.db"), bytes.Repeat([]byte{7}, 32), a.clock.Now
@@ -114,7 +114,7 @@ func newAPIWith(t *testing.T, o db.Options) *apiServer {
 	}
 	a.addr = listener.Addr().String()
 	a.url = "http://" + a.addr
-	server := a.wire()
+	server := a.wire(payloadLimit)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener) }()
@@ -134,7 +134,7 @@ func newAPIWith(t *testing.T, o db.Options) *apiServer {
 	return a
 }
 
-func (a *apiServer) wire() *web.Server {
+func (a *apiServer) wire(payloadLimit int64) *web.Server {
 	a.t.Helper()
 	base, err := url.Parse(a.url)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *apiServer) wire() *web.Server {
 	}
 	a.links = SignedLinks{Key: []byte("a key for the links of a test"), Base: base}
 	noSecrets := func(string, string) (string, error) { return "", errors.New("there is no secret of this name") }
-	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), noSecrets, a.clock.Now, apiPayloadLimit)
+	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), noSecrets, a.clock.Now, payloadLimit)
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: apiNoSessions{}, People: a.store.Person, PublicURL: base, Now: a.clock.Now})
 	if err != nil {
 		a.t.Fatal(err)
@@ -156,9 +156,9 @@ func (a *apiServer) wire() *web.Server {
 		a.t.Fatal(err)
 	}
 	wake := func() {}
-	a.handlers = &Handlers{Store: a.store, Intake: intake.New(a.store, a.payloads, a.clock.Now, apiPayloadLimit),
+	a.handlers = &Handlers{Store: a.store, Intake: intake.New(a.store, a.payloads, a.clock.Now, payloadLimit),
 		Redrives: &redrive.Planner{Store: a.store, Clock: a.clock.Now, Wake: wake}, Outcomes: &redrive.Reporter{Store: a.store, Clock: a.clock.Now, Wake: wake},
-		Prober: prober, Payloads: a.payloads, Links: a.links, Sessions: sessions, Assets: assets, PublicURL: base, Now: a.clock.Now, MaxFetch: apiPayloadLimit, OpenAPI: docs.OpenAPI, Wake: wake}
+		Prober: prober, Payloads: a.payloads, Links: a.links, Sessions: sessions, Assets: assets, PublicURL: base, Now: a.clock.Now, MaxFetch: payloadLimit, OpenAPI: docs.OpenAPI, Wake: wake}
 	a.handlers.Register(server.Echo, a.findToken)
 	return server
 }

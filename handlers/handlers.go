@@ -64,6 +64,7 @@ type Store interface {
 	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
 	DailyArrivals(ctx context.Context, cohortID string, days int) ([]int64, error)
 	CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error)
+	ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
@@ -80,6 +81,7 @@ type Store interface {
 	Act(ctx context.Context, by dlq.Actor, dlqID string, a dlq.Action) error
 	Assign(ctx context.Context, by dlq.Actor, dlqID, owner, ticket string) error
 	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error
+	LastReadings(ctx context.Context, entries []dlq.Entry) (map[int64]dlq.Evidence, error)
 	LastProbe(ctx context.Context, e dlq.Entry) (dlq.SourceNow, dlq.Evidence, bool, error)
 	MarkPayloadCorrupt(ctx context.Context, entryID int64) error
 

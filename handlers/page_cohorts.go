@@ -73,22 +73,13 @@ func (h *Handlers) firstPage(c echo.Context, by dlq.Actor, err error) error {
 	return web.Render(c, http.StatusOK, cohorts.Page(newFirst(frame, strings.TrimSuffix(h.PublicURL.String(), "/"), by.May(dlq.MayManageAccess))))
 }
 
-// replaysOf reads the newest replays of each cohort of a page: a question a
-// cohort, none of which is asked where there never was an operation.
+// replaysOf reads the newest replays of each cohort of a page.
 func (h *Handlers) replaysOf(ctx context.Context, list []dlq.Cohort) (map[string][]dlq.Redrive, error) {
-	ever, err := h.Store.Operations(ctx, "", 1)
-	if err != nil || len(ever) == 0 {
-		return nil, err
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
 	}
-	replays := make(map[string][]dlq.Redrive, len(list))
-	for _, c := range list {
-		of, err := h.Store.CohortRedrives(ctx, c.ID, replaysLooked)
-		if err != nil {
-			return nil, err
-		}
-		replays[c.ID] = of
-	}
-	return replays, nil
+	return h.Store.ReplaysOf(ctx, ids, replaysLooked)
 }
 
 // sourcesOfCohorts are the sources whose running versions a list needs.

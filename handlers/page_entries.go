@@ -67,16 +67,11 @@ func (h *Handlers) fillEntryList(ctx context.Context, by dlq.Actor, l *entryList
 		l.from = 0
 	}
 	named := make([]string, len(l.rows))
-	l.probes = map[int64]dlq.Evidence{}
 	for i, e := range l.rows {
 		named[i] = e.Source
-		_, evidence, asked, err := h.Store.LastProbe(ctx, e)
-		if err != nil {
-			return err
-		}
-		if asked {
-			l.probes[e.ID] = evidence
-		}
+	}
+	if l.probes, err = h.Store.LastReadings(ctx, l.rows); err != nil {
+		return err
 	}
 	known, err := h.sourcesFor(ctx, by, named)
 	l.running = known.running

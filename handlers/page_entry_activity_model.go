@@ -31,7 +31,17 @@ func newEntryActivity(f entryFacts) components.Activity {
 	for _, n := range f.notes {
 		all = append(all, happened{n.WrittenAt, components.Event{Who: n.Author, Text: "noted", Note: shown(n.Body), When: moment(n.WrittenAt)}})
 	}
+	said := map[int64]string{} // the exception of a failure that a replay reported, which stands with its verdict
+	for _, r := range f.redrives {
+		if r.OutcomeAttempt != 0 {
+			said[r.OutcomeAttempt] = ""
+		}
+	}
 	for i, a := range f.attempts {
+		if _, replayed := said[a.ID]; replayed {
+			said[a.ID] = a.ErrorType
+			continue
+		}
 		before := ""
 		if i+1 < len(f.attempts) {
 			before = f.attempts[i+1].CohortID
@@ -39,7 +49,7 @@ func newEntryActivity(f entryFacts) components.Activity {
 		all = append(all, happened{a.ReceivedAt, components.Event{Text: capital(attemptWhat(a, before)) + ": " + shownLine(a.ErrorType, 80).String(), When: moment(a.ReceivedAt), Tone: components.Plain}})
 	}
 	for _, r := range f.redrives {
-		if e, ok := redriveEvent(r); ok {
+		if e, ok := redriveEvent(r, said[r.OutcomeAttempt]); ok {
 			all = append(all, happened{r.SettledAt, e})
 		}
 	}
@@ -148,11 +158,19 @@ func auditEvent(r dlq.AuditRow) (components.Event, bool) {
 	return e, true
 }
 
-// redriveEvent is what came of a redrive. A failure is an attempt as well, and
-// stands there.
-func redriveEvent(r dlq.Redrive) (components.Event, bool) {
-	if r.InFlight() || r.Outcome == "" || r.OutcomeAttempt != 0 {
+// redriveEvent is what came of a redrive, and what that says; failed is the
+// exception of one that failed again.
+func redriveEvent(r dlq.Redrive, failed string) (components.Event, bool) {
+	if r.InFlight() || r.Outcome == "" {
 		return components.Event{}, false
 	}
-	return components.Event{Text: "Outcome of the redrive: " + outcomeWords[r.Outcome], When: moment(r.SettledAt), Link: components.Link{Text: "operation", Href: operationHref(r.OperationID)}, Tone: outcomeTone(r.Outcome)}, true
+	v := r.Verdict()
+	e := components.Event{Text: "Replay: " + verdictWord(r), When: moment(r.SettledAt), Link: components.Link{Text: "operation", Href: operationHref(r.OperationID)}, Tone: outcomeTone(r.Outcome)}
+	if failed != "" {
+		e.Text += ", with " + shownLine(failed, 80).String()
+	}
+	if counts := countsFor(v); counts != "" {
+		e.Text += "; it " + counts
+	}
+	return e, true
 }

@@ -27,7 +27,7 @@ func answerOf(f entryFacts) entry.Answer {
 	case dlq.StatusErased:
 		return entry.Answer{Headline: "It was erased.", Why: "What the record held is gone; the audit trail keeps that it was done."}
 	case dlq.StatusResolved:
-		return entry.Answer{Headline: sentence("It is resolved: %s", resolutionWords[e.Resolution]), Why: "If it fails again, it comes back here by itself as a new episode.", Tone: components.Good}
+		return resolvedAnswer(f)
 	case dlq.StatusArchived:
 		return entry.Answer{Headline: "It is in the archive.", Why: "Restored, it is back in the queue and can be redriven."}
 	case dlq.StatusQuarantined:
@@ -39,6 +39,20 @@ func answerOf(f entryFacts) entry.Answer {
 		return a
 	}
 	return parkedAnswer(f)
+}
+
+// resolvedAnswer says what the replay proved that resolved it, where one did.
+func resolvedAnswer(f entryFacts) entry.Answer {
+	a := entry.Answer{Headline: sentence("It is resolved: %s", resolutionWords[f.entry.Resolution]), Why: "If it fails again, it comes back here by itself as a new episode.", Tone: components.Good}
+	if len(f.redrives) == 0 || f.redrives[0].InFlight() || !f.redrives[0].Outcome.Success() {
+		return a
+	}
+	proved := verdictWord(f.redrives[0])
+	if counts := countsFor(f.redrives[0].Verdict()); counts != "" {
+		proved += "; it " + counts
+	}
+	a.Why = sentence("%s", proved) + " " + a.Why
+	return a
 }
 
 func quarantinedAnswer(f entryFacts) entry.Answer {

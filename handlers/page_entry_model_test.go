@@ -302,3 +302,30 @@ func TestActivityFoldsWhatRepeatsAndIsNewestFirst(t *testing.T) {
 		t.Errorf("a character that turns text round is not made visible: %q", note)
 	}
 }
+
+// passed is a replay of the stored copy that the newer parser committed.
+func passed() dlq.Redrive {
+	return dlq.Redrive{OperationID: "01OP", CreatedAt: noon, SentAt: noon, AcceptedAt: noon, SettledAt: noon, Sent: dlq.ModeHeld, Bytes: dlq.Evidence{Bytes: dlq.ReadingUnchanged, Grade: dlq.GradeDigest}, FailedUnder: dlq.Versions{"parser": "2022"},
+		OutcomeVersions: dlq.Versions{"parser": "2025"}, Outcome: dlq.OutcomeCommitted}
+}
+
+func TestAResolvedDocumentSaysWhatItsReplayProved(t *testing.T) {
+	f := stuckFacts()
+	f.entry.Status, f.entry.Resolution, f.redrives = dlq.StatusResolved, dlq.ResolvedCommitted, []dlq.Redrive{passed()}
+	if a := newAnswer(f); !strings.HasPrefix(a.Why, "New code fixed it; it counts for all like it. ") {
+		t.Errorf("got %q", a.Why)
+	}
+	if events := newEntryActivity(f).Events; len(events) != 1 || events[0].Text != "Replay: New code fixed it; it counts for all like it" {
+		t.Errorf("got %+v", events)
+	}
+}
+
+func TestAReplayThatFailedIsOneEventWithItsVerdict(t *testing.T) {
+	f := stuckFacts()
+	failed := passed()
+	failed.Outcome, failed.OutcomeAttempt, failed.FailedCohort, failed.OutcomeCohort = dlq.OutcomeFailed, 7, "01A", "01B"
+	f.redrives, f.attempts = []dlq.Redrive{failed}, []dlq.Attempt{{ID: 7, ErrorType: "RuleError", ReceivedAt: noon}}
+	if events := newEntryActivity(f).Events; len(events) != 1 || events[0].Text != "Replay: Past this error, failed on another, with RuleError; it counts for itself" {
+		t.Errorf("got %+v", events)
+	}
+}

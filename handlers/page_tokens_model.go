@@ -58,7 +58,7 @@ func newTokensPage(f tokensFacts) tokens.Model {
 }
 
 func newTokenRow(t dlq.Token, f tokensFacts) tokens.Row {
-	row := tokens.Row{Name: web.VisibleText(t.Name), ID: "dlo_" + t.ID, Source: "all sources", By: web.VisibleText(t.CreatedBy), Made: moment(t.CreatedAt), Used: moment(t.UsedAt), CSRF: f.csrf}
+	row := tokens.Row{Name: web.VisibleText(t.Name), ID: "dlo_" + t.ID[:min(len(t.ID), 6)], Source: "all sources", By: web.VisibleText(t.CreatedBy), Made: moment(t.CreatedAt), Used: moment(t.UsedAt), CSRF: f.csrf}
 	for _, s := range t.Scopes {
 		row.Scopes = append(row.Scopes, components.Tag{Text: string(s), Title: scopeHints[s]})
 	}

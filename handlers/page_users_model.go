@@ -72,7 +72,7 @@ func newUserRow(p dlq.Person, f usersFacts, admins int) users.Row {
 		return row
 	}
 	row.Role = &components.Form{ID: "role-" + p.ID, CSRF: f.csrf, Action: href, Submit: "Set", Inputs: []components.Input{
-		{Name: "role", Label: "Role of " + p.Email, HideLabel: true, Kind: components.InputSelect, Options: roleOptions(p.Role)},
+		{Name: "role", Label: "Role of " + p.Email, HideLabel: true, Kind: components.InputSelect, Options: shortRoles(p.Role)},
 		{Name: "sources", Label: "Sources of " + p.Email, HideLabel: true, Value: strings.Join(p.Sources, ", "), Placeholder: "all sources", Autocomplete: "off"}}}
 	if p.Disabled {
 		row.Actions = []components.Action{{Label: "Enable", Href: href + "/enable"}}
@@ -86,6 +86,15 @@ func roleOptions(on dlq.Role) []components.Option {
 	var out []components.Option
 	for _, r := range dlq.Roles {
 		out = append(out, components.Option{Value: string(r), Label: string(r) + ": " + roleHints[r], On: r == on})
+	}
+	return out
+}
+
+// shortRoles are the roles by name alone, for a row of a table.
+func shortRoles(on dlq.Role) []components.Option {
+	out := roleOptions(on)
+	for i := range out {
+		out[i].Label = out[i].Value
 	}
 	return out
 }

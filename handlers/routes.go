@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"net/url"
 
 	"dlo/dlq"
 	"dlo/web"
@@ -34,7 +35,7 @@ type route struct {
 func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 	bearer := web.Bearer(tokens, h.Now)
 	for _, r := range h.routes() {
-		var chain []echo.MiddlewareFunc
+		chain := []echo.MiddlewareFunc{plainParams}
 		switch r.door {
 		case session:
 			chain = append(chain, h.Sessions.Middleware, h.Sessions.CSRF)
@@ -45,6 +46,27 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 			chain = append(chain, web.Require(r.may))
 		}
 		e.Add(r.method, r.path, r.handle, append(chain, r.more...)...)
+	}
+}
+
+// plainParams takes the percent-encoding out of the path's parameters. echo
+// routes by the path as it was written and hands out its parts like that, so
+// that whoever writes the colon of a fingerprint as %3A would find nothing.
+func plainParams(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().URL.RawPath == "" {
+			return next(c) // there is nothing that could be written in two ways
+		}
+		values := c.ParamValues()
+		for i, v := range values {
+			plain, err := url.PathUnescape(v)
+			if err != nil {
+				return dlq.Errorf(dlq.KindNotFound, "there is nothing at this address").Because(err)
+			}
+			values[i] = plain
+		}
+		c.SetParamValues(values...)
+		return next(c)
 	}
 }
 

@@ -190,8 +190,12 @@ func sentence(format string, args ...any) string {
 	return s
 }
 
-// sentenceStart writes the first letter as a capital.
+// sentenceStart writes the first letter as a capital. A first word that holds an
+// @ is an address or a program with its version, and stays as it is written.
 func sentenceStart(s string) string {
+	if word, _, _ := strings.Cut(s, " "); strings.Contains(word, "@") {
+		return s
+	}
 	r, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
 		return s

@@ -75,7 +75,7 @@ func TestHiddenCharactersBecomeChips(t *testing.T) {
 }
 
 func TestSentencesBeginAndEnd(t *testing.T) {
-	for in, want := range map[string]string{"this is so": "This is so.", "Is it?": "Is it?", "ünique": "Ünique.", "": ""} {
+	for in, want := range map[string]string{"this is so": "This is so.", "Is it?": "Is it?", "ünique": "Ünique.", "": "", "intake@2 runs now": "intake@2 runs now."} {
 		if got := sentence("%s", in); got != want {
 			t.Errorf("sentence(%q) = %q, want %q", in, got, want)
 		}

@@ -334,7 +334,7 @@ create index redrive_overdue on redrive (due_at, id) where state = 'delivered';
 create index redrive_by_entry on redrive (entry_id, created_at, id);
 create index redrive_by_key on redrive (content_hash, source_id);
 create index redrive_by_operation on redrive (operation_id, id);
-create index redrive_by_cohort on redrive (failed_cohort, created_at, id);
+create index redrive_by_cohort on redrive (failed_cohort, created_at, id) where sent_at is not null;
 
 -- Every outcome that was ever told, applied or not.
 create table outcome (
