@@ -221,8 +221,12 @@ func pauseAction(paused bool) string {
 	return "redrives.resumed"
 }
 
-// PauseAll stops or starts the redrives of every source.
+// PauseAll stops or starts the redrives of every source. It is not for somebody
+// who is limited to some.
 func (s *Store) PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error {
+	if len(by.Sources) > 0 {
+		return dlq.Errorf(dlq.KindForbidden, "you may act for some sources only; pause or resume those, one by one")
+	}
 	return s.update(ctx, func(tx *Tx) error {
 		value := ""
 		if paused {

@@ -232,14 +232,14 @@ func (b *browser) textOf(selector string) string {
 }
 
 // thing finds what can be pressed by the words on it: a link or a button that is
-// shown, in the dialog if one is open. The key that stands beside the words is
-// not one of them.
+// shown, in the dialog if one is open, else on the page before what stands round
+// it. The key that stands beside the words is not one of them.
 func thing(words string) chromedp.JSPath {
 	return chromedp.JSPath(`((words) => {
 		const said = (e) => { const c = e.cloneNode(true); for (const k of c.querySelectorAll("kbd, svg")) k.remove(); return c.textContent.replace(/\s+/g, " ").trim(); };
-		const root = document.querySelector("dialog[open]") || document;
-		const found = [...root.querySelectorAll("a, button, summary")].filter((e) => e.getClientRects().length > 0);
-		return found.find((e) => said(e) === words) || null;
+		const within = (root) => [...(root ? root.querySelectorAll("a, button, summary") : [])].find((e) => e.getClientRects().length > 0 && said(e) === words);
+		const dialog = document.querySelector("dialog[open]");
+		return (dialog ? within(dialog) : within(document.getElementById("main")) || within(document)) || null;
 	})(` + quoted(words) + `)`)
 }
 

@@ -104,8 +104,8 @@ func TestNewcomerProvesAFixAndRedrivesTheRest(t *testing.T) {
 	}
 	b.says(one.DocID + " is on its way.")
 	b.reloadUntil("It is resolved: committed by its pipeline")
-	if got := b.text(); !strings.Contains(got, "New code fixed it") {
-		b.fail("the page does not say what the replay proved")
+	if got := b.textOf(".answer"); !strings.Contains(got, "New code fixed it; it counts for all like it.") {
+		t.Errorf("the page does not say what the replay proved: %q", got)
 	}
 	if b.offers("Redrive") {
 		t.Error("a resolved document offers a redrive")
@@ -179,8 +179,9 @@ func TestDocumentEditedAtItsSourceCountsForItselfAlone(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS(`#confirm-form input[name="mode"][value="source"]`)))
 	b.confirm("corrected at the source", "Redrive")
 	b.reloadUntil("It is resolved")
-	b.says("New document passed")
-	b.says("counts for itself")
+	if got := b.textOf(".answer"); !strings.Contains(got, "New document passed; it counts for itself.") {
+		t.Errorf("the page does not say what the replay proved: %q", got)
+	}
 	checkCommittedOnce(t, d, edited)
 
 	b.open(d.address + cohort)

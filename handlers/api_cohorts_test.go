@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"dlo/dlq"
@@ -83,4 +84,21 @@ func TestACohortHasAnOwnerATicketAndNotes(t *testing.T) {
 		t.Errorf("the notes are %v", notes)
 	}
 	a.post("/api/v1/cohorts/01JNOWHERE/notes", dlq.ScopeAct, obj{"note": "x"}).problem(http.StatusNotFound, dlq.KindNotFound)
+}
+
+// A cohort may hold documents of several sources. Who is limited to one is told
+// of that one.
+func TestACohortOfSeveralSourcesNamesOnlyThoseThatOneMaySee(t *testing.T) {
+	a := newAPI(t)
+	theirs := failureOf("1", "SharedError", "x")
+	theirs["source"], theirs["parser_version"] = "leases", "secret-parser@9"
+	if mine, other := a.park(failureOf("1", "SharedError", "x")), a.park(theirs); mine.Cohort != other.Cohort {
+		t.Fatalf("the same failure in two sources is in the cohorts %s and %s", mine.Cohort, other.Cohort)
+	}
+	for _, path := range []string{"/api/v1/cohorts", "/api/v1/cohorts/" + a.park(failureOf("2", "SharedError", "x")).Cohort} {
+		body := string(a.do(apiCall{method: get, path: path, scope: dlq.ScopeRead, source: "wiki"}).want(http.StatusOK).body)
+		if strings.Contains(body, "leases") || strings.Contains(body, "secret-parser") || !strings.Contains(body, "pdf@1") {
+			t.Errorf("GET %s shows another source: %s", path, body)
+		}
+	}
 }

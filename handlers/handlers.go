@@ -55,6 +55,7 @@ type PayloadLinks interface {
 // Store is what handlers read straight from the database, and the few changes
 // that are one statement and no rule.
 type Store interface {
+	redrive.PreviewStore
 	Ping(ctx context.Context) error
 
 	Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error)

@@ -167,9 +167,5 @@ func (h *Handlers) readChosenSources(ctx context.Context, f *confirmFacts, perSo
 
 // previewRedrive says what a redrive would do if it were started now.
 func (h *Handlers) previewRedrive(ctx context.Context, by dlq.Actor, req redrive.Request) (redrive.Preview, error) {
-	store, ok := h.Store.(redrive.PreviewStore)
-	if !ok {
-		return redrive.Preview{}, dlq.Errorf(dlq.KindInternal, "the store cannot say what a redrive would do")
-	}
-	return redrive.PreviewOf(ctx, store, by, req)
+	return redrive.PreviewOf(ctx, h.Store, by, req)
 }

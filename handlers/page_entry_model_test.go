@@ -305,7 +305,7 @@ func TestActivityFoldsWhatRepeatsAndIsNewestFirst(t *testing.T) {
 
 // passed is a replay of the stored copy that the newer parser committed.
 func passed() dlq.Redrive {
-	return dlq.Redrive{OperationID: "01OP", CreatedAt: noon, SentAt: noon, AcceptedAt: noon, SettledAt: noon, Sent: dlq.ModeHeld, Bytes: dlq.Evidence{Bytes: dlq.ReadingUnchanged, Grade: dlq.GradeDigest}, FailedUnder: dlq.Versions{"parser": "2022"},
+	return dlq.Redrive{OperationID: "01OP", State: dlq.RedriveSettled, CreatedAt: noon, SentAt: noon, AcceptedAt: noon, SettledAt: noon, Sent: dlq.ModeHeld, Bytes: dlq.Evidence{Bytes: dlq.ReadingUnchanged, Grade: dlq.GradeDigest}, FailedUnder: dlq.Versions{"parser": "2022"},
 		OutcomeVersions: dlq.Versions{"parser": "2025"}, Outcome: dlq.OutcomeCommitted}
 }
 

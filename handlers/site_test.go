@@ -203,13 +203,26 @@ func (v *visitor) post(path string, fields ...string) answered {
 
 const sitePassword = "four unusual words here"
 
+// sitePasswordHash is the hash of everybody's password, made once: hashing is
+// slow on purpose.
+var sitePasswordHash = func() func(testing.TB) string {
+	var once sync.Once
+	var hash string
+	var err error
+	return func(t testing.TB) string {
+		t.Helper()
+		once.Do(func() { hash, err = sitePasswords().Hash(context.Background(), sitePassword) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+}()
+
 // person adds somebody, and signIn gives them a browser.
 func (s *site) person(email string, role dlq.Role, sources ...string) dlq.Person {
 	s.t.Helper()
-	hash, err := sitePasswords().Hash(s.t.Context(), sitePassword)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	hash := sitePasswordHash(s.t)
 	p, err := s.store.AddPerson(s.t.Context(), dlq.Policy("test"), dlq.Person{Email: email, Role: role, Sources: sources}, hash)
 	if err != nil {
 		s.t.Fatal(err)
