@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"dlo/db"
 	"dlo/db/dbtest"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
@@ -74,6 +75,20 @@ func TestEveryChangeToTheTrailShows(t *testing.T) {
 				t.Errorf("the check finds %q, %v", faults, err)
 			}
 		})
+	}
+}
+
+func TestAnEditedRowWithAHashOfItsOwnBreaksTheNext(t *testing.T) {
+	s := trail(t, 12)
+	rows, err := s.AuditTrail(background, 6, 2) // the fifth and the fourth
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := rows[0]
+	forged.ActorName = "nobody@example.com"
+	s.Exec(t, `update audit set actor_name = $1, hash = $2 where seq = 5`, forged.ActorName, db.Chain(forged, rows[1].Hash))
+	if _, fault, err := s.VerifyAudit(background); err != nil || !strings.Contains(fault, "audit row 6 ") {
+		t.Errorf("%q, %v", fault, err)
 	}
 }
 

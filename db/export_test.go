@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"dlo/dlq"
+
 	"modernc.org/sqlite"
 )
 
@@ -173,3 +175,6 @@ func (s *Store) ReaderText(query string) (string, error) {
 	_, err := s.one(context.Background(), query, nil, &text)
 	return text, err
 }
+
+// Chain is the hash of an audit row after the one before it.
+func Chain(r dlq.AuditRow, previous string) string { return chain(r, previous) }

@@ -53,6 +53,25 @@ func (s *Store) Operation(ctx context.Context, id string) (dlq.Operation, error)
 	return list[0], nil
 }
 
+// SeesOperation says whether somebody may know of an operation. Who is limited to
+// sources sees it if all of its entries are of them, because its query, its
+// reason and its counts speak of all; one that found no entry, if they asked for
+// it themselves.
+func (s *Store) SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error) {
+	if len(by.Sources) == 0 {
+		return true, nil
+	}
+	var f filter
+	mine := f.list(by.Sources)
+	var ours, others bool
+	_, err := s.one(ctx, `select coalesce(max(s.name in (`+mine+`)), 0), coalesce(max(s.name not in (`+mine+`)), 0)
+		from item i join entry e on e.id = i.entry_id join source s on s.id = e.source_id where i.operation_id = `+f.arg(o.ID), f.args, &ours, &others)
+	if err != nil {
+		return false, fmt.Errorf("find whose an operation is: %w", err)
+	}
+	return !others && (ours || o.Actor.Kind == by.Kind && o.Actor.ID == by.ID), nil
+}
+
 // Operations lists operations, newest first, before an id where that is not
 // empty.
 func (s *Store) Operations(ctx context.Context, before string, limit int) ([]dlq.Operation, error) {

@@ -24,6 +24,9 @@ type reportedOutcome struct {
 // and keeps what belongs to nothing that is known here. The fingerprint is that
 // of a failure that names its error, else nil.
 func (s *Store) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error) {
+	if o.Source == "" && len(by.Sources) == 1 {
+		o.Source = by.Sources[0] // a token that is bound to one source speaks of that one
+	}
 	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
 	if o.Failure != nil {
 		detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
@@ -51,6 +54,8 @@ func outcomeKey(o dlq.Outcome) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
+const nothingOfThisName = "no entry or redrive here has this name; the report is kept"
+
 func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 	var entryID int64
 	var applied bool
@@ -61,15 +66,21 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 	}
 	if known && entryID != 0 {
 		e, _, err := t.entryByID(entryID)
-		return dlq.OutcomeReceipt{Applied: applied, DLQID: e.dlqID, Status: e.status, Why: why}, err
+		if err != nil {
+			return dlq.OutcomeReceipt{}, err
+		}
+		src, err := t.sourceByID(e.sourceID)
+		if err != nil || !o.by.SeesSource(src.Name()) {
+			return dlq.OutcomeReceipt{Why: nothingOfThisName}, err
+		}
+		return dlq.OutcomeReceipt{Applied: applied, DLQID: e.dlqID, Status: e.status, Why: why}, nil
 	}
 	flight, e, found, err := t.outcomeSubject(o.Outcome, o.by)
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
 	}
 	if !found {
-		why := "no entry or redrive here has this name; the report is kept"
-		return dlq.OutcomeReceipt{Why: why}, t.keepOutcome(o, 0, false, why)
+		return dlq.OutcomeReceipt{Why: nothingOfThisName}, t.keepOutcome(o, 0, false, nothingOfThisName)
 	}
 	receipt, err := t.settleOutcome(o, flight, e)
 	if err != nil {

@@ -137,9 +137,10 @@ func TestAnAlertIsOneForOneCondition(t *testing.T) {
 	if err := s.AcknowledgeAlert(background, dlqtest.Reviewer, list[0].ID); dlq.KindOf(err) != dlq.KindConflict {
 		t.Errorf("acknowledged twice: %v", err)
 	}
+	s.Clock.Advance(time.Minute)
 	broken("2")
 	list, err = s.Alerts(background, 10)
-	if err != nil || len(list) != 1 || list[0].State != dlq.AlertAcknowledged || list[0].AcknowledgedBy != "reviewer@example.com" {
+	if err != nil || len(list) != 1 || list[0].State != dlq.AlertAcknowledged || list[0].AcknowledgedBy != "reviewer@example.com" || !list[0].Since.Equal(dlqtest.Now) || !list[0].UpdatedAt.Equal(s.Now()) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if n, err := s.StandingAlerts(background); err != nil || n != 1 {

@@ -296,10 +296,3 @@ func (b *browser) confirm(reason, words string) int64 {
 	b.do(chromedp.SendKeys(chromedp.CSS(`#confirm-form [name="reason"]`), reason))
 	return b.load(words)
 }
-
-func (b *browser) screenshot(path string) {
-	b.t.Helper()
-	if err := os.WriteFile(path, read(b, chromedp.FullScreenshot(100)), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}

@@ -92,7 +92,7 @@ func TestNewcomerProvesAFixAndRedrivesTheRest(t *testing.T) {
 	d.control(t, "parser", map[string]string{"version": "new"})
 	b.reloadUntil("intake-parser@20251230 runs now, intake-parser@20251104 failed it")
 	b.do(chromedp.Navigate(d.address + cohort))
-	b.says("Does parser intake-parser@20251230 fix it?")
+	b.says("Does intake-parser@20251230 fix it?")
 
 	// One document proves it.
 	b.open(d.address + document)
@@ -114,7 +114,7 @@ func TestNewcomerProvesAFixAndRedrivesTheRest(t *testing.T) {
 
 	// The rest, by the filter that the cohort names.
 	b.open(d.address + cohort)
-	b.says("1 of 1")
+	b.says("1 replay · 1 passed.")
 	rest := len(broken) + len(twice) - 1
 	b.load(fmt.Sprintf("Redrive %d", rest))
 	b.says(fmt.Sprintf("%d documents match", rest))

@@ -97,7 +97,7 @@ func TestACohortOfSeveralSourcesNamesOnlyThoseThatOneMaySee(t *testing.T) {
 	}
 	for _, path := range []string{"/api/v1/cohorts", "/api/v1/cohorts/" + a.park(failureOf("2", "SharedError", "x")).Cohort} {
 		body := string(a.do(apiCall{method: get, path: path, scope: dlq.ScopeRead, source: "wiki"}).want(http.StatusOK).body)
-		if strings.Contains(body, "leases") || strings.Contains(body, "secret-parser") || !strings.Contains(body, "pdf@1") {
+		if !strings.Contains(body, `"parked":2`) || strings.Contains(body, "leases") || strings.Contains(body, "secret-parser") || !strings.Contains(body, "pdf@1") {
 			t.Errorf("GET %s shows another source: %s", path, body)
 		}
 	}

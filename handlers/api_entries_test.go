@@ -34,19 +34,19 @@ func TestTheListTakesTheQueryLanguage(t *testing.T) {
 	archived := a.park(obj{"source": "wiki", "doc_id": "old", "error_type": "OldError", "first_seen_at": "2025-12-01T00:00:00Z", "last_seen_at": "2026-02-01T00:00:00Z"})
 	a.post(apiDeadLetters+"/"+archived.DLQID+"/archive", dlq.ScopeAct, nil).want(http.StatusOK)
 	for q, want := range map[string][]string{
-		"":                                    {"sha256:" + digestOf("a filing"), "lease-77", "1", "old"},
-		"source:wiki":                         {"1", "old"},
-		"source:wiki,leases -status:archived": {"lease-77", "1"},
-		"status:archived":                     {"old"},
-		"status:open source:wiki":             {"1", "old"},
-		"type:PDFSyntaxError":                 {"1"},
-		"parser:pdfminer.six@20221105":        {"1"},
-		"has:payload":                         {"sha256:" + digestOf("a filing")},
-		"age:>60d":                            {"old"},
-		"attempts:>=4":                        {"lease-77"},
-		"id:01JQ7X0F5C3N4K8Y2M6P9RTVAZ":       {"1"},
-		"root":                                {"1"},
-		`"nothing like it"`:                   {},
+		"":                              {"sha256:" + digestOf("a filing"), "lease-77", "1", "old"},
+		"source:wiki":                   {"1", "old"},
+		"source:wiki,leases -id:old":    {"lease-77", "1"},
+		"status:archived":               {"old"},
+		"status:open source:wiki":       {"1", "old"},
+		"type:PDFSyntaxError":           {"1"},
+		"parser:pdfminer.six@20221105":  {"1"},
+		"has:payload":                   {"sha256:" + digestOf("a filing")},
+		"age:>60d":                      {"old"},
+		"attempts:>=4":                  {"lease-77"},
+		"id:01JQ7X0F5C3N4K8Y2M6P9RTVAZ": {"1"},
+		"root":                          {"1"},
+		`"nothing like it"`:             {},
 	} {
 		if got := docIDs(a.list(url.Values{"q": {q}})); !slices.Equal(got, want) {
 			t.Errorf("%q lists %q, want %q", q, got, want)

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -65,9 +64,6 @@ func (h *Handlers) start(c echo.Context, body operationRequest) error {
 		}
 		req.Expect = *body.Expect
 	}
-	if err := h.checkNamed(c.Request().Context(), by, body.Entries); err != nil {
-		return err
-	}
 	o, err := h.Redrives.Start(c.Request().Context(), by, req)
 	if err != nil {
 		return err
@@ -79,74 +75,9 @@ func (h *Handlers) start(c echo.Context, body operationRequest) error {
 	return web.JSON(c, http.StatusAccepted, answer)
 }
 
-// checkNamed refuses ids of documents that somebody who is limited to sources
-// may not know of. One that is nowhere is refused alike, so that nothing is
-// learnt of which there are.
-func (h *Handlers) checkNamed(ctx context.Context, by dlq.Actor, ids []string) error {
-	if len(by.Sources) == 0 || len(ids) > redrive.MaxEntries {
-		return nil // the planner refuses too many
-	}
-	var faults []dlq.Fault
-	for i, id := range ids {
-		_, err := h.Store.Entry(ctx, by, id)
-		switch dlq.KindOf(err) {
-		case "":
-		case dlq.KindNotFound:
-			faults = append(faults, dlq.Fault{Pointer: "/entries/" + strconv.Itoa(i), Detail: "a document of a source that you may see expected"})
-		default:
-			return err
-		}
-	}
-	if len(faults) > 0 {
-		return dlq.Invalid("the request was not understood; nothing was done", faults...)
-	}
-	return nil
-}
-
-// knowsOperation says whether somebody may know of an operation. Who is limited
-// to sources sees it if all of its entries are of them, because its query, its
-// reason and its counts speak of all; one that found no entry, if they asked for
-// it. The price is a walk over the items.
-func (h *Handlers) knowsOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error) {
-	if len(by.Sources) == 0 {
-		return true, nil
-	}
-	const slice = 500
-	own := o.Actor.Kind == by.Kind && o.Actor.ID == by.ID
-	var after int64
-	for {
-		items, err := h.Store.Items(ctx, o.ID, "", after, slice)
-		if err != nil {
-			return false, err
-		}
-		for _, i := range items {
-			if i.Source == "" {
-				continue // it is nowhere
-			}
-			if !by.SeesSource(i.Source) {
-				return false, nil
-			}
-			own = true
-		}
-		if len(items) < slice {
-			return own, nil
-		}
-		after = items[slice-1].Position
-	}
-}
-
 func (h *Handlers) knownOperation(c echo.Context) (dlq.Operation, error) {
 	by, _ := web.ActorOf(c)
-	ctx := c.Request().Context()
-	o, err := h.Store.Operation(ctx, c.Param("id"))
-	if err != nil {
-		return o, err
-	}
-	sees, err := h.knowsOperation(ctx, by, o)
-	if err == nil && !sees {
-		err = dlq.Errorf(dlq.KindNotFound, "there is no such operation")
-	}
-	return o, err
+	return h.visibleOperation(c.Request().Context(), by, c.Param("id"))
 }
 
 type apiOperation struct {
@@ -198,15 +129,12 @@ func (h *Handlers) listOperations(c echo.Context) error {
 		next = list[limit-1].ID
 	}
 	by, _ := web.ActorOf(c)
-	rows := []apiOperation{}
-	for _, o := range list {
-		sees, err := h.knowsOperation(c.Request().Context(), by, o)
-		if err != nil {
-			return err
-		}
-		if sees {
-			rows = append(rows, newAPIOperation(o))
-		}
+	if list, err = h.visibleOperations(c.Request().Context(), by, list); err != nil {
+		return err
+	}
+	rows := make([]apiOperation, len(list))
+	for i, o := range list {
+		rows[i] = newAPIOperation(o)
 	}
 	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
 }

@@ -318,10 +318,10 @@ func TestBytesMayComeBeforeTheirEnvelope(t *testing.T) {
 func TestEveryFaultOfAnEnvelopeIsNamedAndACopyKept(t *testing.T) {
 	a := newAPI(t)
 	letter := obj{"source": "wiki", "doc_id": 7, "content_hash": "9f2a", "payload_sha256": strings.Repeat("A", 64), "attempts": 0, "redrive_count": -1, "reason": "bad luck",
-		"first_seen_at": "2026-03-01T10:00:00Z", "last_seen_at": "2026-02-01T10:00:00Z", "confidence": 1.5, "ingest_seq": "five", "versions": []any{},
+		"first_seen_at": "2026-03-01T10:00:00Z", "last_seen_at": "2026-02-01T10:00:00Z", "confidence": 1.5, "ingest_seq": "five", "versions": []any{}, "labels": obj{"a": 1},
 		"etag": `"1"`, "source_version": `"2"`, "parser_version": strings.Repeat("v", 513)}
 	p := a.post(apiDeadLetters, dlq.ScopeIngest, letter).problem(http.StatusUnprocessableEntity, dlq.KindInvalid)
-	want := []string{"/attempts", "/confidence", "/content_hash", "/doc_id", "/etag", "/first_seen_at", "/ingest_seq", "/parser_version", "/payload_sha256", "/reason", "/redrive_count", "/versions"}
+	want := []string{"/attempts", "/confidence", "/content_hash", "/doc_id", "/etag", "/first_seen_at", "/ingest_seq", "/labels/a", "/parser_version", "/payload_sha256", "/reason", "/redrive_count", "/versions"}
 	got := pointersOf(p)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {

@@ -247,7 +247,6 @@ func startPipeline(t *testing.T) *pipeline {
 // dispatch carries operations forward until the test ends.
 func (a *apiServer) dispatch() {
 	a.t.Helper()
-	a.handlers.Prober = probe.New(a.guard.Client(outbound.Options{}), func(string, string) (string, error) { return "", nil }, a.clock.Now, apiPayloadLimit)
 	runner := redrive.NewRunner(redrive.Options{Store: a.store, Sender: webhook.New(a.guard.Client(outbound.Options{Timeout: 10 * time.Second}), a.clock.Now), Payloads: a.payloads, Links: a.links,
 		Prober: a.handlers.Prober, Reading: probe.Read, Clock: a.clock.Now, Owner: "a test", ReplyTo: a.url + "/api/v1/outcomes", Poll: 10 * time.Millisecond, Grace: time.Second,
 		Report: func(err error) { a.t.Errorf("dispatch: %v", err) }})

@@ -87,6 +87,7 @@ type Store interface {
 	MarkPayloadCorrupt(ctx context.Context, entryID int64) error
 
 	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
 	Operations(ctx context.Context, before string, limit int) ([]dlq.Operation, error)
 	OpenOperations(ctx context.Context) ([]dlq.Operation, error)
 	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)

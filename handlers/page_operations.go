@@ -76,7 +76,7 @@ func (h *Handlers) visibleOperations(ctx context.Context, by dlq.Actor, list []d
 	}
 	var out []dlq.Operation
 	for _, o := range list {
-		sees, err := h.seesOperation(ctx, by, o)
+		sees, err := h.Store.SeesOperation(ctx, by, o)
 		if err != nil {
 			return nil, err
 		}
@@ -87,28 +87,13 @@ func (h *Handlers) visibleOperations(ctx context.Context, by dlq.Actor, list []d
 	return out, nil
 }
 
-// operationSampled is how many items decide whether somebody who is limited to
-// some sources may know of an operation that another started.
-const operationSampled = 500
-
-func (h *Handlers) seesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error) {
-	if len(by.Sources) == 0 || o.Actor.Kind == by.Kind && o.Actor.ID == by.ID {
-		return true, nil
-	}
-	items, err := h.Store.Items(ctx, o.ID, "", 0, operationSampled)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(items, func(i dlq.Item) bool { return by.SeesSource(i.Source) }), nil
-}
-
 // visibleOperation finds an operation that the actor may know of.
 func (h *Handlers) visibleOperation(ctx context.Context, by dlq.Actor, id string) (dlq.Operation, error) {
 	o, err := h.Store.Operation(ctx, id)
 	if err != nil {
 		return o, err
 	}
-	sees, err := h.seesOperation(ctx, by, o)
+	sees, err := h.Store.SeesOperation(ctx, by, o)
 	if err == nil && !sees {
 		err = dlq.Errorf(dlq.KindNotFound, "there is no such operation")
 	}

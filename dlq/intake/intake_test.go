@@ -221,9 +221,6 @@ func TestWhatAKeyIsFoundToBe(t *testing.T) {
 		if e.KeyCheck != c.check || e.ContentHash != c.key {
 			t.Errorf("%s: %q %s", name, e.KeyCheck, e.ContentHash)
 		}
-		if name == "no bytes" || !strings.Contains(c.fields, `"payload":`) {
-			continue
-		}
 	}
 }
 
