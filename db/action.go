@@ -44,14 +44,14 @@ func (t *Tx) act(by dlq.Actor, dlqID string, a dlq.Action) error {
 			return err
 		}
 	}
-	detail := map[string]any{"from": was.status, "to": is.status, "reason": a.Reason}
+	detail := map[string]any{"from": was.status, "to": is.status}
 	switch a.Kind {
 	case dlq.OperationExtend:
-		detail = map[string]any{"from": was.expiresAt, "to": is.expiresAt, "reason": a.Reason}
+		detail = map[string]any{"from": was.expiresAt, "to": is.expiresAt}
 	case dlq.OperationRelease:
 		detail["grant"] = a.Grant
 	}
-	return t.audit(by, auditEntry{action: "entry." + string(a.Kind), entryID: is.id, dlqID: is.dlqID, source: src.Name(), detail: detail})
+	return t.audit(by, auditEntry{action: "entry." + string(a.Kind), entryID: is.id, dlqID: is.dlqID, source: src.Name(), detail: detail, reason: a.Reason})
 }
 
 // Assign gives an entry an owner and a ticket. Empty texts take them away.

@@ -58,9 +58,12 @@ const alertColumns = `a.id, a.rule, a.subject, a.state, coalesce(a.source_id, 0)
 // Alerts lists alerts: those that stand before those that are resolved, newest
 // first within.
 func (s *Store) Alerts(ctx context.Context, limit int) ([]dlq.Alert, error) {
+	return s.alertsWhere(ctx, `order by a.state = 'resolved', a.since desc, a.id desc limit $1`, limit)
+}
+
+func (s *Store) alertsWhere(ctx context.Context, where string, args ...any) ([]dlq.Alert, error) {
 	var out []dlq.Alert
-	err := each(ctx, s.reader(), `select `+alertColumns+` from alert a left join source s on s.id = a.source_id left join entry e on e.id = a.entry_id
-		order by a.state = 'resolved', a.since desc, a.id desc limit $1`, []any{limit}, func(rows *sql.Rows) error {
+	err := each(ctx, s.reader(), `select `+alertColumns+` from alert a left join source s on s.id = a.source_id left join entry e on e.id = a.entry_id `+where, args, func(rows *sql.Rows) error {
 		var a dlq.Alert
 		var since, updated int64
 		var resolved sql.NullInt64
@@ -76,6 +79,18 @@ func (s *Store) Alerts(ctx context.Context, limit int) ([]dlq.Alert, error) {
 		return nil, fmt.Errorf("read alerts: %w", err)
 	}
 	return out, nil
+}
+
+// Alert finds one alert.
+func (s *Store) Alert(ctx context.Context, id string) (dlq.Alert, error) {
+	list, err := s.alertsWhere(ctx, `where a.id = $1`, id)
+	if err != nil {
+		return dlq.Alert{}, err
+	}
+	if len(list) == 0 {
+		return dlq.Alert{}, dlq.Errorf(dlq.KindNotFound, "there is no such alert")
+	}
+	return list[0], nil
 }
 
 // StandingAlerts counts the alerts that are not resolved.

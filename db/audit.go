@@ -22,6 +22,7 @@ type auditEntry struct {
 	operation string
 	source    string
 	detail    map[string]any
+	reason    string // typed by the person; kept beside the trail, because it can be erased
 }
 
 // genesis is what the first row is chained to.
@@ -55,6 +56,12 @@ func (t *Tx) audit(by dlq.Actor, a auditEntry) error {
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		row.Seq, ms(row.At), row.ActorKind, row.ActorID, row.ActorName, row.Action, entryID, row.DLQID, row.CohortID, row.OperationID, row.Source, row.Detail, row.Hash); err != nil {
 		return fmt.Errorf("append to the audit trail: %w", err)
+	}
+	if a.reason == "" {
+		return nil
+	}
+	if _, err := t.exec(`insert into reason (audit_seq, body) values ($1, $2)`, row.Seq, a.reason); err != nil {
+		return fmt.Errorf("keep a reason: %w", err)
 	}
 	return nil
 }
@@ -98,12 +105,12 @@ func (s *Store) Audit(ctx context.Context, by dlq.Actor, action string, entry *d
 	})
 }
 
-const auditColumns = `seq, at, actor_kind, actor_id, actor_name, action, coalesce(entry_id, 0), dlq_id, cohort_id, operation_id, source, detail, hash`
+const auditColumns = `seq, at, actor_kind, actor_id, actor_name, action, coalesce(entry_id, 0), dlq_id, cohort_id, operation_id, source, detail, hash, coalesce((select body from reason where audit_seq = audit.seq), '')`
 
 func scanAudit(rows *sql.Rows) (dlq.AuditRow, error) {
 	var r dlq.AuditRow
 	var at int64
-	err := rows.Scan(&r.Seq, &at, &r.ActorKind, &r.ActorID, &r.ActorName, &r.Action, &r.EntryID, &r.DLQID, &r.CohortID, &r.OperationID, &r.Source, &r.Detail, &r.Hash)
+	err := rows.Scan(&r.Seq, &at, &r.ActorKind, &r.ActorID, &r.ActorName, &r.Action, &r.EntryID, &r.DLQID, &r.CohortID, &r.OperationID, &r.Source, &r.Detail, &r.Hash, &r.Reason)
 	r.At = fromMS(at)
 	return r, err
 }

@@ -126,6 +126,7 @@ func parseCursor(s string) (cursor, error) {
 // Entries lists the entries that a query matches, a page at a time. Next is
 // empty on the last page.
 func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) (list []dlq.Entry, next string, err error) {
+	limit = max(limit, 1)
 	order, ok := entrySorts[sort]
 	if !ok {
 		order = entrySorts[dlq.SortLastSeen]

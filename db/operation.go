@@ -104,7 +104,7 @@ func (s *Store) CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Opera
 			o.Days, until, o.Grant, ms(tx.now)); err != nil {
 			return fmt.Errorf("add operation: %w", err)
 		}
-		return tx.audit(o.Actor, auditEntry{action: "operation." + string(o.Kind), operation: o.ID, detail: map[string]any{"query": o.Query, "expect": o.Expect, "mode": o.Mode}})
+		return tx.audit(o.Actor, auditEntry{action: "operation." + string(o.Kind), operation: o.ID, detail: map[string]any{"expect": o.Expect, "mode": o.Mode}, reason: o.Reason})
 	})
 	return o, err
 }
@@ -281,7 +281,7 @@ func (s *Store) MoveOperation(ctx context.Context, by dlq.Actor, id string, to d
 		if err := tx.moveOperation(&o, to, why); err != nil {
 			return err
 		}
-		if err := tx.audit(by, auditEntry{action: "operation." + string(to), operation: id, detail: map[string]any{"reason": why}}); err != nil {
+		if err := tx.audit(by, auditEntry{action: "operation." + string(to), operation: id, reason: why}); err != nil {
 			return err
 		}
 		if to == dlq.OperationCancelled {

@@ -209,7 +209,7 @@ func (s *Store) PauseSource(ctx context.Context, by dlq.Actor, name string, paus
 			return fmt.Errorf("pause source: %w", err)
 		}
 		delete(tx.sources, name)
-		return tx.audit(by, auditEntry{action: pauseAction(paused), source: name, detail: map[string]any{"reason": reason}})
+		return tx.audit(by, auditEntry{action: pauseAction(paused), source: name, reason: reason})
 	})
 	return changed, err
 }
@@ -235,7 +235,7 @@ func (s *Store) PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason 
 		if _, err := tx.exec(`insert into meta (name, value) values ('paused', $1) on conflict (name) do update set value = excluded.value`, value); err != nil {
 			return fmt.Errorf("pause all redrives: %w", err)
 		}
-		return tx.audit(by, auditEntry{action: pauseAction(paused), detail: map[string]any{"everything": true, "reason": reason}})
+		return tx.audit(by, auditEntry{action: pauseAction(paused), detail: map[string]any{"everything": true}, reason: reason})
 	})
 }
 

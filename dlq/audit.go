@@ -18,6 +18,7 @@ type AuditRow struct {
 	Source      string
 	Detail      string
 	Hash        string // covers the row before it
+	Reason      string // typed by the person; beside the chain, because it can be erased
 }
 
 // Token is what a program signs its calls with: only its hash is kept.

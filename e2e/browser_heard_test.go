@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -62,6 +66,40 @@ func (b *browser) quiet(address string) {
 		u, err := url.Parse(asked)
 		if err != nil || (u.Scheme+"://"+u.Host != address && asked != "about:blank") {
 			b.t.Errorf("another host was asked: %q", asked)
+		}
+	}
+}
+
+// TestWhatAPageDoesBesideShowingItselfIsHeard is the proof that quiet can fail.
+func TestWhatAPageDoesBesideShowingItselfIsHeard(t *testing.T) {
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/refused":
+			w.Header().Set("Content-Security-Policy", "default-src 'none'")
+			_, _ = io.WriteString(w, `<!DOCTYPE html><title>refused</title><script>window.__pwned=1</script>`)
+		case "/elsewhere":
+			_, _ = io.WriteString(w, `<!DOCTYPE html><title>elsewhere</title><img alt="" src="`+stranger.URL+`/pixel">`)
+		case "/throws":
+			_, _ = io.WriteString(w, `<!DOCTYPE html><title>throws</title><script>console.warn("a warning"); throw new Error("broken")</script>`)
+		}
+	}))
+	defer page.Close()
+	heardOn := func(path string) string {
+		b := newBrowser(t)
+		b.open(page.URL + path)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return strings.Join(b.console, "\n") + "\n" + strings.Join(b.requests, "\n")
+	}
+	for path, wants := range map[string][]string{"/refused": {"Content Security Policy"}, "/elsewhere": {stranger.URL + "/pixel"}, "/throws": {"a warning", "broken"}} {
+		heard := heardOn(path)
+		for _, want := range wants {
+			if !strings.Contains(heard, want) {
+				t.Errorf("%s: %q is not among what was heard:\n%s", path, want, heard)
+			}
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestTheAuditTrailIsPagedFromItsNewestRow(t *testing.T) {
 	if paged != len(whole) || len(whole) < 9 {
 		t.Errorf("on pages there are %d rows, in one answer %d", paged, len(whole))
 	}
-	if row := whole[2]; row["action"] != "entry.archive" || row["detail"].(obj)["reason"] != "cold" || row["dlq_id"] != id || row["source"] != "wiki" {
+	if row := whole[2]; row["action"] != "entry.archive" || row["reason"] != "cold" || row["dlq_id"] != id || row["source"] != "wiki" {
 		t.Errorf("the archiving is told as %v", row)
 	}
 	a.get("/api/v1/audit?cursor=x", dlq.ScopeAdmin).problem(http.StatusUnprocessableEntity, dlq.KindInvalid)

@@ -225,6 +225,7 @@ type apiAudit struct {
 	Operation string          `json:"operation,omitempty"`
 	Source    string          `json:"source,omitempty"`
 	Detail    json.RawMessage `json:"detail,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
 	Hash      string          `json:"hash"`
 }
 
@@ -250,7 +251,7 @@ func (h *Handlers) listAudit(c echo.Context) error {
 		// Who is limited to sources sees what was done to them alone: a page of
 		// the trail then has gaps.
 		if len(by.Sources) == 0 || r.Source != "" && by.SeesSource(r.Source) {
-			rows = append(rows, apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Hash})
+			rows = append(rows, apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Reason, r.Hash})
 		}
 		if i == limit-1 && r.Seq > 1 {
 			b, _ := json.Marshal(r.Seq) // an integer always marshals

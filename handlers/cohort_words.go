@@ -83,6 +83,15 @@ func versionBeside(version, other string) string {
 	return version
 }
 
+// shortVersion is a version without the program that it is of, for where the
+// program stands in the same row.
+func shortVersion(version string) string {
+	if at := strings.LastIndexByte(version, '@'); at > 0 && at < len(version)-1 {
+		return version[at+1:]
+	}
+	return version
+}
+
 // situation is what decides the next step of a cohort.
 type situation struct {
 	parked      int64
@@ -137,11 +146,11 @@ func nextStep(s situation) step {
 	case s.redriving > 0:
 		return step{"Wait", counted(s.redriving, "document is", "documents are") + " on the way", components.Plain, toFlight}
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
-		return step{"Test the fix", s.fix + " is live", components.Plain, toRedrive}
+		return step{"Test the fix", shortVersion(s.fix) + " is live", components.Plain, toRedrive}
 	case burst(s.today, s.daysBefore):
 		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before", components.Bad, toArrivals}
 	case s.parked > 0 && !s.hasTarget && s.fix != "":
-		return step{"Set a target", s.fix + " is live, and nothing can be sent", components.Plain, toSource}
+		return step{"Set a target", shortVersion(s.fix) + " is live, and nothing can be sent", components.Plain, toSource}
 	case s.parked > 0 && !s.hasTarget:
 		return step{"Set a target", "without one nothing can be redriven", components.Plain, toSource}
 	case s.parked > 0:

@@ -29,6 +29,7 @@ func TestNextStepTakesTheFirstRuleThatFits(t *testing.T) {
 		{"a burst of something new", situation{parked: 20, hasTarget: true, today: 20, daysBefore: []int64{0, 0}}, "Look", "20 arrivals today, 0 on a day before", components.Bad, toArrivals},
 		{"too few for a burst", situation{parked: 19, hasTarget: true, today: 19, daysBefore: []int64{0, 0}}, "Look", "no version has changed since", components.Plain, toCohort},
 		{"no burst for a busy cohort", situation{parked: 99, hasTarget: true, today: 99, daysBefore: []int64{20, 20}}, "Look", "no version has changed since", components.Plain, toCohort},
+		{"a fix that names its program", situation{parked: 9, fix: "intake-parser@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "20251230 is live", components.Plain, toRedrive},
 		{"a fix without a target", situation{parked: 9, fix: "parser 2"}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
 		{"no target", situation{parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
 		{"nothing known", situation{parked: 9, hasTarget: true}, "Look", "no version has changed since", components.Plain, toCohort},

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"dlo/dlq"
@@ -40,7 +39,7 @@ func newAuditPage(rows []dlq.AuditRow, before int64, by dlq.Actor) audit.Model {
 }
 
 func newAuditRow(r dlq.AuditRow) audit.Row {
-	return audit.Row{Seq: grouped(r.Seq), When: moment(r.At), Who: web.VisibleText(r.ActorName), Kind: string(r.ActorKind), Action: r.Action, Target: auditTarget(r), Reason: auditReason(r.Detail), Hash: r.Hash[:min(len(r.Hash), 10)]}
+	return audit.Row{Seq: grouped(r.Seq), When: moment(r.At), Who: web.VisibleText(r.ActorName), Kind: string(r.ActorKind), Action: r.Action, Target: auditTarget(r), Reason: auditReason(r), Hash: r.Hash[:min(len(r.Hash), 10)]}
 }
 
 // auditTarget is what a row is about, the narrowest first. Rows name ids alone:
@@ -61,13 +60,12 @@ func auditTarget(r dlq.AuditRow) components.Link {
 
 // auditReason is what a person typed where they did, else the detail as it is
 // kept.
-func auditReason(detail string) components.Text {
-	if detail == "" {
+func auditReason(r dlq.AuditRow) components.Text {
+	switch {
+	case r.Reason != "":
+		return shownLine(r.Reason, 300)
+	case r.Detail == "":
 		return nil
 	}
-	var d auditDetail
-	if err := json.Unmarshal([]byte(detail), &d); err == nil && d.Reason != "" {
-		return shownLine(d.Reason, 300)
-	}
-	return shownLine(detail, 300)
+	return shownLine(r.Detail, 300)
 }

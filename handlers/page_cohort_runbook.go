@@ -50,7 +50,7 @@ func (r *renderer) add(heading, text string) {
 		return
 	}
 	if heading != "" {
-		r.html.WriteString("<h4>" + html.EscapeString(heading) + "</h4>")
+		r.html.WriteString("<h3>" + html.EscapeString(heading) + "</h3>")
 	}
 	if len(text) > r.left {
 		r.html.WriteString("<p><em>Too long to show here.</em></p>")

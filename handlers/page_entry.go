@@ -125,7 +125,9 @@ func (h *Handlers) document(ctx context.Context, by dlq.Actor, e *dlq.Entry, vie
 	if held.trouble == copyDamaged {
 		e.Copy = dlq.CopyCorrupt
 	}
-	d, viewed := newDocument(documentView{entry: *e, copy: held, view: view, mayPreview: mayPreview, mayDownload: by.May(dlq.MayDownload)})
+	d, viewed := newDocument(documentView{
+		entry: *e, copy: held, view: view, mayPreview: mayPreview, mayDownload: by.May(dlq.MayDownload), pdf: newPDFLink(*e, by, h.Now()).href(),
+	})
 	if !viewed {
 		return d, nil
 	}

@@ -109,7 +109,6 @@ var auditWords = map[string]string{
 
 // auditDetail is what of a row's detail is worth reading in an activity.
 type auditDetail struct {
-	Reason string `json:"reason"`
 	Owner  string `json:"owner"`
 	Ticket string `json:"ticket"`
 	Grant  string `json:"grant"`
@@ -149,8 +148,8 @@ func auditEvent(r dlq.AuditRow) (components.Event, bool) {
 			e.Text += " for one more replay"
 		}
 	}
-	if d.Reason != "" {
-		e.Note = shown(d.Reason)
+	if r.Reason != "" {
+		e.Note = shown(r.Reason)
 	}
 	if r.OperationID != "" {
 		e.Link = components.Link{Text: "operation", Href: operationHref(r.OperationID)}

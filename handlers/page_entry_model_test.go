@@ -292,7 +292,7 @@ func TestActivityFoldsWhatRepeatsAndIsNewestFirst(t *testing.T) {
 		return dlq.AuditRow{Seq: seq, At: noon.Add(time.Duration(seq) * time.Minute), ActorKind: dlq.ActorPerson, ActorName: who, Action: "payload.viewed"}
 	}
 	f.audit = []dlq.AuditRow{view(5, "a@example.com"), view(4, "a@example.com"), view(3, "a@example.com"),
-		{Seq: 2, At: noon, ActorKind: dlq.ActorPerson, ActorName: "b@example.com", Action: "entry.quarantine", Detail: `{"from":"parked","to":"quarantined","reason":"test\u202efile"}`}, {Seq: 1, At: noon, Action: "note.added"}}
+		{Seq: 2, At: noon, ActorKind: dlq.ActorPerson, ActorName: "b@example.com", Action: "entry.quarantine", Detail: `{"from":"parked","to":"quarantined"}`, Reason: "test\u202efile"}, {Seq: 1, At: noon, Action: "note.added"}}
 	f.notes = []dlq.Note{{Author: "b@example.com", WrittenAt: noon.Add(10 * time.Minute), Body: "look"}}
 	events := newEntryActivity(f).Events
 	if len(events) != 3 || events[0].Text != "noted" || events[1].Text != "looked at the stored copy (3 times)" || events[2].Text != "put it in quarantine" {

@@ -101,8 +101,8 @@ func TestWhatIsStillStuckOfARedriveCanBeRedrivenOnceItEnded(t *testing.T) {
 }
 
 func TestWhyADocumentIsInQuarantine(t *testing.T) {
-	by := func(action, detail string) dlq.AuditRow {
-		return dlq.AuditRow{Action: action, ActorName: "reviewer@example.com", Detail: detail, At: noon}
+	by := func(action, reason string) dlq.AuditRow {
+		return dlq.AuditRow{Action: action, ActorName: "reviewer@example.com", Reason: reason, At: noon}
 	}
 	for _, c := range []struct {
 		name  string
@@ -110,8 +110,8 @@ func TestWhyADocumentIsInQuarantine(t *testing.T) {
 		want  string
 	}{
 		{"the threshold", nil, "Failed the same way: 3 identical failed replays of 3."},
-		{"a person", []dlq.AuditRow{by("payload.viewed", ""), by("entry.quarantine", `{"reason":"test file"}`)}, "Put here by reviewer@example.com: test file."},
-		{"a person, before it was released and failed again", []dlq.AuditRow{by("entry.release", ""), by("entry.quarantine", `{"reason":"test file"}`)}, "Failed the same way: 3 identical failed replays of 3."},
+		{"a person", []dlq.AuditRow{by("payload.viewed", ""), by("entry.quarantine", "test file")}, "Put here by reviewer@example.com: test file."},
+		{"a person, before it was released and failed again", []dlq.AuditRow{by("entry.release", ""), by("entry.quarantine", "test file")}, "Failed the same way: 3 identical failed replays of 3."},
 	} {
 		if got := quarantineWhy(poisonEntry{entry: dlq.Entry{SameFailures: 3}, audit: c.audit}, 3); got != c.want {
 			t.Errorf("%s: got %q", c.name, got)

@@ -56,8 +56,8 @@ func sniff(head []byte, contentType, filename string) sniffed {
 	switch {
 	case imageTypes[mime]:
 		s.format = formatImage
-	case mime == "application/pdf":
-		s.format = formatPDF
+	case mime == "application/pdf", !isText(m) && mime == "application/octet-stream" && holdsPDF(head):
+		s.format, s.name, s.mime = formatPDF, "PDF", "application/pdf"
 	case isText(m):
 		s.format = formatText
 		hint := strings.ToLower(contentType + " " + filename)
@@ -107,7 +107,8 @@ type storedCopy struct {
 type documentView struct {
 	entry       dlq.Entry
 	copy        storedCopy
-	view        string // as asked for: "text", "table", "image", "hex"
+	view        string // as asked for: "text", "table", "image", "pdf", "hex"
+	pdf         string // address of the PDF's frame, should it be asked for
 	mayPreview  bool
 	mayDownload bool
 }
@@ -139,6 +140,9 @@ func newDocument(v documentView) (d entry.Document, viewed bool) {
 		return d, false
 	}
 	names := viewsOf(s.format)
+	if s.format == formatPDF && v.copy.size <= pdfMost {
+		names = append(names, "pdf") // never the first: it is shown only when asked for
+	}
 	view := names[0]
 	for _, name := range names {
 		if name == v.view {
@@ -146,7 +150,7 @@ func newDocument(v documentView) (d entry.Document, viewed bool) {
 		}
 	}
 	for _, name := range names {
-		d.Views = append(d.Views, components.Chip{Text: strings.ToUpper(name[:1]) + name[1:], Href: path + "?view=" + name + "#" + entry.DocumentID, On: name == view})
+		d.Views = append(d.Views, components.Chip{Text: viewWords[name], Href: path + "?view=" + name + "#" + entry.DocumentID, On: name == view})
 	}
 	if len(d.Views) == 1 {
 		d.Views = nil
@@ -155,6 +159,9 @@ func newDocument(v documentView) (d entry.Document, viewed bool) {
 	case "image":
 		d.Kind, d.Src, d.Alt = entry.PreviewImage, path+"/preview/image", "The stored copy, an image"
 		return d, false // the request for the image is the view
+	case "pdf":
+		showPDF(&d, v)
+		return d, false // and so with the PDF
 	case "table":
 		showTable(&d, v.copy)
 	case "text":
@@ -162,10 +169,34 @@ func newDocument(v documentView) (d entry.Document, viewed bool) {
 	default:
 		showHex(&d, v.copy)
 		if s.format == formatPDF {
-			d.Cut = strings.TrimSpace(d.Cut + " A PDF can hold scripts, and browsers do not open one in a sandbox, so it is not opened here: download it to read it.")
+			d.Cut = strings.TrimSpace(d.Cut + " " + whyHex(v.copy.size))
 		}
 	}
 	return d, true
+}
+
+// viewWords are the ways to see a document, as they are offered.
+var viewWords = map[string]string{"text": "Text", "table": "Table", "image": "Image", "hex": "Hex", "pdf": "Show as PDF"}
+
+// whyHex says why a PDF stands there as bytes.
+func whyHex(size int64) string {
+	if size > pdfMost {
+		return "A PDF of more than " + byteSize(pdfMost) + " is not shown here: download it to read it."
+	}
+	return "A PDF can hold scripts and links of whoever wrote it, so your browser opens it only when you choose to."
+}
+
+func showPDF(d *entry.Document, v documentView) {
+	d.Kind, d.Src, d.Alt = entry.PreviewPDF, v.pdf, "The stored copy, a PDF"
+	d.Cut = "Drawn by your browser, apart from this page and without your session. A link in it leaves this page for wherever the document says. If nothing appears, load the page again"
+	if v.mayDownload {
+		d.Cut += ", or download it."
+		return
+	}
+	// No lock, because the bytes are in the browser: it only keeps from offering
+	// what the role has no use of.
+	d.Src += "#toolbar=0"
+	d.Cut += "."
 }
 
 // viewsOf gives the ways to see a format, the best first.

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"time"
@@ -134,11 +133,9 @@ func replayedUnder(r dlq.Redrive) dlq.Versions {
 func quarantineWhy(p poisonEntry, threshold int) string {
 	for _, r := range p.audit {
 		if r.Action == "entry.quarantine" {
-			var d auditDetail
-			_ = json.Unmarshal([]byte(r.Detail), &d)
 			s := "Put here by " + web.VisibleText(r.ActorName)
-			if d.Reason != "" {
-				s += ": " + shownLine(d.Reason, 200).String()
+			if r.Reason != "" {
+				s += ": " + shownLine(r.Reason, 200).String()
 			}
 			return sentence("%s", s)
 		}

@@ -33,5 +33,8 @@ func (h *Handlers) pageRoutesA() []route {
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
 
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
+		// The browser's viewer asks for a PDF without a cookie: the link itself
+		// says for whom it was made, and who may not see documents is refused.
+		{open, get, "/entries/:id/preview/pdf", "", h.entryPDF, nil},
 	}
 }

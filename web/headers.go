@@ -106,6 +106,19 @@ func PreviewFrame(c echo.Context) {
 	h.Set("X-Frame-Options", "SAMEORIGIN")
 }
 
+// PDFFrame prepares the response for a PDF that a stranger wrote, to be drawn in
+// a frame of our own page by the browser's viewer, which runs apart from it. The
+// policy is that of any preview: a browser that took the bytes for something
+// else would give them no origin and load nothing for them. The frame itself
+// must not have the sandbox attribute, in which no viewer starts. name is ours,
+// without an ending: viewers show it and save under it.
+func PDFFrame(c echo.Context, name string) {
+	PreviewFrame(c)
+	h := c.Response().Header()
+	h.Set("Content-Type", "application/pdf")
+	h.Set("Content-Disposition", `inline; filename="`+safeFilename(name)+`.pdf"`)
+}
+
 // ClearSiteData tells the browser to forget what it kept of the signed-in
 // person's pages; for the answer to signing out.
 func ClearSiteData(c echo.Context) {

@@ -31,7 +31,7 @@ func (f *files) RemoveIdle(_ context.Context, digest string, since time.Time) (b
 	defer unlock()
 	info, err := f.lstat(digest)
 	if errors.Is(err, ErrNotHeld) {
-		return false, nil
+		return true, nil
 	}
 	if err != nil {
 		return false, err
@@ -40,6 +40,25 @@ func (f *files) RemoveIdle(_ context.Context, digest string, since time.Time) (b
 		return false, nil
 	}
 	return true, f.remove(digest)
+}
+
+// Renew implements Store. It holds the digest's lock, as RemoveIdle does: of the
+// two, either the removal sees the new time, or this sees that nothing is held.
+func (f *files) Renew(ctx context.Context, digest string) (int64, bool, error) {
+	if err := checkDigest(digest); err != nil {
+		return 0, false, err
+	}
+	unlock := f.locks.lock(digest)
+	defer unlock()
+	size, ok, err := f.Stat(ctx, digest)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	now := time.Now()
+	if err := f.root.Chtimes(pathOf(digest), now, now); err != nil {
+		return 0, false, unavailable("touch payload", err)
+	}
+	return size, true, nil
 }
 
 // remove takes the name away, durably: erased bytes must not come back with the

@@ -48,12 +48,17 @@ type Store interface {
 	// Stat says whether bytes are held, unchecked.
 	Stat(ctx context.Context, sha256 string) (size int64, ok bool, err error)
 
+	// Renew is Stat for whoever is about to record that the bytes are held: they
+	// count as put now, so that a sweep does not take them before that is done.
+	Renew(ctx context.Context, sha256 string) (size int64, ok bool, err error)
+
 	// Remove lets bytes go; if they are not held, it has nothing to do.
 	Remove(ctx context.Context, sha256 string) error
 	// RemoveIdle lets bytes go unless they were put again at or after the given
 	// time. An orphan's sweep uses it: between its look at the references and
-	// the removal, the same bytes may have been put for a new entry.
-	RemoveIdle(ctx context.Context, sha256 string, since time.Time) (removed bool, err error)
+	// the removal, the same bytes may have been put for a new entry. Gone says
+	// that nothing is held any more, whoever removed it.
+	RemoveIdle(ctx context.Context, sha256 string, since time.Time) (gone bool, err error)
 
 	// Each calls f for all that is held, in no order, with the time it was last
 	// put. An error of f ends it and is returned as it is.

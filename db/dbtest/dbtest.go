@@ -132,6 +132,8 @@ func (d *DB) Beside(t testing.TB, options ...Option) *DB {
 
 // AfterCrash opens what stands on the disk at this moment, as after the end of
 // a process that closed nothing: the files are copied while the store is open.
+// Reading them lets go of the locks that this process has on them, which matters
+// only while another process has them open.
 func (d *DB) AfterCrash(t testing.TB) *DB {
 	t.Helper()
 	o := d.options

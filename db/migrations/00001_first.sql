@@ -512,6 +512,13 @@ create table audit (
     detail       text    not null default '',       -- JSON: identity and counts, never content
     hash         text    not null                   -- of the previous row's and this row
 );
+
+-- What a person typed beside an act. It may speak of a document, and so it does
+-- not stand in the trail itself, whose rows stay for ever.
+create table reason (
+    audit_seq integer primary key references audit (seq),
+    body      text    not null
+);
 create index audit_entry on audit (entry_id, seq) where entry_id is not null;
 create index audit_cohort on audit (cohort_id, seq) where cohort_id <> '';
 create index audit_operation on audit (operation_id, seq) where operation_id <> '';

@@ -35,7 +35,9 @@ type Store interface {
 type Payloads interface {
 	Put(ctx context.Context, r io.Reader, limit int64) (dlq.StoredPayload, error)
 	PutExpecting(ctx context.Context, r io.Reader, sha256 string, limit int64) (dlq.StoredPayload, error)
-	Stat(ctx context.Context, sha256 string) (size int64, ok bool, err error)
+	// Renew says whether bytes are held, and keeps them from being swept as
+	// orphans until the arrival that names them is recorded.
+	Renew(ctx context.Context, sha256 string) (size int64, ok bool, err error)
 	Open(ctx context.Context, sha256 string) (io.ReadSeekCloser, int64, error)
 }
 
@@ -163,13 +165,15 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	if err := in.checkFields(ctx, a.Envelope, by, p, err); err != nil {
 		return a, err
 	}
+	sent := a.Envelope // as it was sent: what is found out of its bytes is no part of the event
 	if err := in.takePayload(ctx, &a, p.Payload); err != nil {
 		return a, err
 	}
+	sent.Payload, sent.PayloadEncoding, sent.PayloadSHA256 = "", "", a.Envelope.PayloadSHA256
 	if a.Envelope.DocID == "" { // a pipeline without ids is known by its bytes
 		a.Envelope.DocID = "sha256:" + a.Envelope.PayloadSHA256
 	}
-	if a.EventKey, err = eventKey(a.Envelope); err != nil {
+	if a.EventKey, err = eventKey(sent); err != nil {
 		return a, err
 	}
 	fillTimes(&a.Envelope, now)
@@ -271,7 +275,7 @@ func (in *Intake) takePayload(ctx context.Context, a *dlq.Arrival, beside *dlq.S
 		if e.PayloadSHA256 == "" {
 			return nil
 		}
-		size, held, err := in.payloads.Stat(ctx, e.PayloadSHA256)
+		size, held, err := in.payloads.Renew(ctx, e.PayloadSHA256)
 		if err != nil || !held {
 			return err
 		}
@@ -345,6 +349,9 @@ func (in *Intake) checkKey(ctx context.Context, a dlq.Arrival) (dlq.KeyCheck, er
 		return dlq.KeyUnchecked, nil
 	}
 	r, _, err := in.payloads.Open(ctx, e.PayloadSHA256)
+	if kind := dlq.KindOf(err); kind == dlq.KindConflict || kind == dlq.KindNotFound {
+		return dlq.KeyUnchecked, nil // a damaged copy is found at its reading; the failure is kept all the same
+	}
 	if err != nil {
 		return dlq.KeyUnchecked, err
 	}

@@ -374,7 +374,7 @@ var errDown = dlq.Errorf(dlq.KindUnavailable, "the payload store is down")
 func (down) Put(context.Context, io.Reader, int64) (dlq.StoredPayload, error) {
 	return dlq.StoredPayload{}, errDown
 }
-func (down) Stat(context.Context, string) (int64, bool, error) { return 0, false, errDown }
+func (down) Renew(context.Context, string) (int64, bool, error) { return 0, false, errDown }
 
 func TestWhatCannotBeStoredNowIsNoRejectedEnvelope(t *testing.T) {
 	s := newStand(t)
@@ -480,4 +480,30 @@ func TestRealTracesAreParked(t *testing.T) {
 		t.Error("no trace was read")
 	}
 	s.db.MustHold(t)
+}
+
+func TestAnEnvelopeSentAgainAfterItsBytesIsOneEvent(t *testing.T) {
+	s := newStand(t)
+	digest := dlqtest.Digest("the bytes")
+	body := `{"source":"wiki","doc_id":"7","payload_sha256":"` + digest + `","last_seen_at":"2026-02-11T09:44:51Z","error_type":"E"}`
+	s.receive(t, body)
+	if _, err := s.StoreNamedPayload(background, strings.NewReader("the bytes"), digest); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, _ := s.receive(t, body); !r.Duplicate || r.Arrivals != 1 {
+		t.Errorf("the second sending is %+v", r)
+	}
+}
+
+func TestAFailureWhoseStoredCopyIsDamagedIsParkedAllTheSame(t *testing.T) {
+	s := newStand(t)
+	stored, err := s.StorePayload(background, strings.NewReader("the bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.damage(t, stored.SHA256)
+	r, e, _ := s.receive(t, `{"source":"wiki","doc_id":"7","payload_sha256":"`+stored.SHA256+`","content_hash":"`+dlqtest.Digest("key")+`","processing_version":"3","error_type":"E"}`)
+	if !r.Created || e.KeyCheck != dlq.KeyUnchecked {
+		t.Errorf("%+v, key %q", r, e.KeyCheck)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,13 +26,31 @@ type stand struct {
 	*intake.Intake
 	db       *dbtest.DB
 	payloads payload.Store
+	folder   string // of the payloads
+}
+
+// damage changes a byte of a stored copy behind the store's back.
+func (s *stand) damage(t testing.TB, digest string) {
+	t.Helper()
+	path := filepath.Join(s.folder, digest[:2], digest)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func newStand(t testing.TB) *stand {
 	t.Helper()
-	s := &stand{db: dbtest.Open(t)}
+	s := &stand{db: dbtest.Open(t), folder: t.TempDir()}
 	var err error
-	if s.payloads, err = payload.Open("file:" + t.TempDir()); err != nil {
+	if s.payloads, err = payload.Open("file:" + s.folder); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.payloads.Close() })

@@ -21,8 +21,9 @@ type PayloadRows interface {
 
 // PayloadFiles are the bytes.
 type PayloadFiles interface {
-	// RemoveIdle removes bytes unless they were put again since the time.
-	RemoveIdle(ctx context.Context, sha256 string, since time.Time) (removed bool, err error)
+	// RemoveIdle removes bytes unless they were put again since the time, and
+	// says whether they are gone.
+	RemoveIdle(ctx context.Context, sha256 string, since time.Time) (gone bool, err error)
 	Each(ctx context.Context, f func(sha256 string, size int64, put time.Time) error) error
 	SweepTemporary(ctx context.Context, olderThan time.Time) (removed int, err error)
 }

@@ -167,7 +167,7 @@ const (
 	PreviewText              // Text, numbered lines
 	PreviewTable             // Head and Cells
 	PreviewImage             // Src, an image that the server serves as one
-	PreviewFrame             // Src, in a sandboxed frame: PDF
+	PreviewPDF               // Src, drawn by the browser's own viewer
 	PreviewHex               // Hex
 )
 
@@ -183,7 +183,7 @@ type Document struct {
 	Cells    [][]components.Text
 	Hex      []HexLine
 	Src      string
-	Alt      string // of the image or frame
+	Alt      string // of the image or PDF
 	Cut      string // "the first 64 KiB of 4.5 MB"; may be empty
 	Download *components.Link
 	NoLoad   string // why there is no download; may be empty

@@ -316,8 +316,11 @@ func idle(t *testing.T, _ Backend, s payload.Store) {
 	if gone, err := s.RemoveIdle(t.Context(), digest, time.Now().Add(time.Hour)); !gone || err != nil {
 		t.Errorf("idle bytes were not removed: %t, %v", gone, err)
 	}
-	if gone, err := s.RemoveIdle(t.Context(), digest, time.Now().Add(time.Hour)); gone || err != nil {
-		t.Errorf("bytes that are not held were removed: %t, %v", gone, err)
+	if gone, err := s.RemoveIdle(t.Context(), digest, time.Now().Add(time.Hour)); !gone || err != nil {
+		t.Errorf("bytes that are not held are not gone: %t, %v", gone, err)
+	}
+	if _, held, err := s.Renew(t.Context(), digest); held || err != nil {
+		t.Errorf("bytes that are gone were renewed: %t, %v", held, err)
 	}
 }
 
