@@ -52,6 +52,19 @@ func (t *Tx) contractAlert(src dlq.Source, e entryRow, a packedArrival) error {
 		Why: fmt.Sprintf("documents of %s were parsed, and then refused by what comes after: a configuration disagrees, not the documents", src.Name())})
 }
 
+// ResolveOverAlerts resolves the alerts whose condition is over and that nothing
+// else resolves: of a broken contract, once no document of its cohort is stuck.
+func (s *Store) ResolveOverAlerts(ctx context.Context) (int, error) {
+	n := int64(0)
+	err := s.update(ctx, func(tx *Tx) error {
+		var err error
+		n, err = tx.exec(`update alert set state = 'resolved', resolved_at = $1, updated_at = $1 where rule = $2 and state in ('firing', 'acknowledged')
+			and not exists (select 1 from cohort c where c.id = alert.cohort_id and c.parked + c.redriving + c.quarantined > 0)`, ms(tx.now), dlq.AlertContract)
+		return err
+	})
+	return int(n), err
+}
+
 const alertColumns = `a.id, a.rule, a.subject, a.state, coalesce(a.source_id, 0), coalesce(s.name, ''), coalesce(a.cohort_id, ''), coalesce(a.entry_id, 0), coalesce(e.dlq_id, ''),
 	coalesce(a.operation_id, ''), a.value, a.threshold, a.why, a.since, a.updated_at, a.acknowledged_by, a.resolved_at`
 

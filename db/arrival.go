@@ -285,7 +285,7 @@ func (t *Tx) nextArrival(src dlq.Source, was entryRow, a packedArrival) (entryRo
 		if err != nil {
 			return was, err
 		}
-		s.Code, _ = dlq.CompareCode(flight.FailedUnder, a.Envelope.ComponentVersions(), running)
+		s.Code = codeSince(flight, a.Envelope.ComponentVersions(), running)
 	}
 	at := dlq.Position{IngestSeq: a.Envelope.IngestSeq, LastSeen: *a.Envelope.LastSeenAt, ReceivedAt: a.ReceivedAt}
 	effect := s.Arrive(at, a.Envelope.RedriveID, src.EchoesRedriveID, fp.cohort == was.cohort, src.Policy.PoisonThreshold)
@@ -387,7 +387,8 @@ func timeOrNull(t *time.Time) any {
 // completeAttempt fills in the attempt that an outcome began, when the failure
 // of the same redrive arrives as well: it is one attempt, counted once.
 func (t *Tx) completeAttempt(src dlq.Source, was, is entryRow, fp fingerprintRef, cell int64, a packedArrival, attemptID int64) (entryRow, error) {
-	if was.evidenceID == attemptID {
+	at := dlq.Position{IngestSeq: a.Envelope.IngestSeq, LastSeen: *a.Envelope.LastSeenAt, ReceivedAt: a.ReceivedAt}
+	if was.evidenceID == attemptID || at.Newer(was.evidencePosition()) {
 		is.become(fp, cell, a, attemptID)
 		is.takeBytes(a, attemptID, t.now, src.Policy.Retention, true)
 	}

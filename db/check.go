@@ -127,6 +127,7 @@ func (s *Store) RepairCounters(ctx context.Context) error {
 				return fmt.Errorf("recount: %w", err)
 			}
 		}
+		tx.batch = newDeltas() // the recount has seen what this batch changed
 		if _, err := tx.exec(`insert into source_day (source_id, day, review, parked, unparked) select source_id, $1, review, case when stuck > counted then stuck - counted else 0 end, case when counted > stuck then counted - stuck else 0 end from (`+recountSources+`) x where true
 			on conflict (source_id, day, review) do update set parked = source_day.parked + excluded.parked, unparked = source_day.unparked + excluded.unparked`, dayOf(tx.now)); err != nil {
 			return fmt.Errorf("recount the days of sources: %w", err)

@@ -72,11 +72,13 @@ func cohortFilter(q dlq.CohortQuery, by dlq.Actor) filter {
 	if q.Review != nil {
 		f.and("c.review = " + f.arg(*q.Review))
 	}
-	if q.Status != "" {
+	if len(by.Sources) > 0 && (q.Status != "" || q.Open) {
+		f.and(f.visibleIn(q, by))
+	} else if q.Status != "" {
 		f.and(map[dlq.Status]string{dlq.StatusParked: "c.parked > 0", dlq.StatusRedriving: "c.redriving > 0", dlq.StatusQuarantined: "c.quarantined > 0",
 			dlq.StatusArchived: "c.archived > 0", dlq.StatusResolved: "c.resolved > 0", dlq.StatusErased: "c.erased > 0"}[q.Status])
 	}
-	if q.Open {
+	if len(by.Sources) == 0 && q.Open {
 		f.and("c.parked + c.redriving + c.quarantined > 0")
 	}
 	cells := ""
@@ -102,6 +104,17 @@ func cohortFilter(q dlq.CohortQuery, by dlq.Actor) filter {
 		f.and("(c.id = " + id + " or c.id in (select cohort_id from fingerprint where digest = " + digest + "))")
 	}
 	return f
+}
+
+// visibleIn is a condition on a cohort's states that counts what the actor may
+// see alone.
+func (f *filter) visibleIn(q dlq.CohortQuery, by dlq.Actor) string {
+	states := []string{string(q.Status)}
+	if q.Status == "" {
+		states = []string{string(dlq.StatusParked), string(dlq.StatusRedriving), string(dlq.StatusQuarantined)}
+	}
+	return "exists (select 1 from fingerprint m join cell l on l.fingerprint_id = m.id join cell_month n on n.cell_id = l.id where m.cohort_id = c.id and n.entries > 0 and n.status in (" +
+		f.list(states) + ") and l.source_id in (select id from source where name in (" + f.list(by.Sources) + ")))"
 }
 
 // Cohort finds a cohort by its id or by one of its fingerprints.
@@ -171,7 +184,7 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, list []dlq.Cohort
 		if !by.SeesSource(source) {
 			return nil
 		}
-		if all > 0 && !contains(c.Sources, source) {
+		if all > 0 && !slices.Contains(c.Sources, source) {
 			c.Sources = append(c.Sources, source)
 		}
 		if parked > 0 {
@@ -187,8 +200,9 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, list []dlq.Cohort
 			return err
 		}
 	}
+	visibleDays, sources := seenSources("d.source_id", by)
 	err = each(ctx, s.reader(), `select f.cohort_id, d.day, sum(d.arrivals) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id
-		where f.cohort_id in `+in+` and d.day > ? group by f.cohort_id, d.day`, append(ids, today-cohortDays), func(rows *sql.Rows) error {
+		where f.cohort_id in `+in+` and d.day > ?`+visibleDays+` group by f.cohort_id, d.day`, slices.Concat(ids, []any{today - cohortDays}, sources), func(rows *sql.Rows) error {
 		var cohort string
 		var day, n int64
 		if err := rows.Scan(&cohort, &day, &n); err != nil {
@@ -203,6 +217,18 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, list []dlq.Cohort
 		return fmt.Errorf("read the arrivals of cohorts: %w", err)
 	}
 	return nil
+}
+
+// seenSources limits a column of source ids to what an actor may see, with the
+// arguments of its placeholders; it is empty for who sees all.
+func seenSources(column string, by dlq.Actor) (condition string, args []any) {
+	if len(by.Sources) == 0 {
+		return "", nil
+	}
+	for _, name := range by.Sources {
+		args = append(args, name)
+	}
+	return " and " + column + " in (select id from source where name in (" + placeholders(len(args)) + "))", args
 }
 
 // countVisible counts the entries of cohorts for an actor who sees some sources
@@ -229,19 +255,26 @@ func (s *Store) countVisible(ctx context.Context, by dlq.Actor, index map[string
 	if err != nil {
 		return fmt.Errorf("count what the actor may see: %w", err)
 	}
+	condition, sources := seenSources("d.source_id", by)
+	err = each(ctx, s.reader(), `select f.cohort_id, sum(d.arrivals), min(d.day), max(d.day) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id
+		where f.cohort_id in `+in+condition+` group by f.cohort_id`, slices.Concat(ids, sources), func(rows *sql.Rows) error {
+		var cohort string
+		var arrivals, first, last int64
+		if err := rows.Scan(&cohort, &arrivals, &first, &last); err != nil {
+			return err
+		}
+		// To the day: finer times are kept for the cohort as a whole only.
+		c := index[cohort]
+		c.Arrivals, c.FirstSeen, c.LastSeen = arrivals, fromMS(first*dayMS), fromMS(last*dayMS)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count the arrivals that the actor may see: %w", err)
+	}
 	return nil
 }
 
 const cohortDays = 30
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
 
 // Totals are the figures that lead every page.
 func (s *Store) Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error) {
@@ -355,11 +388,12 @@ func (s *Store) VersionMonths(ctx context.Context, by dlq.Actor, cohortID string
 
 // DailyArrivals gives a cohort's arrivals of the last days, oldest first, the
 // last being today.
-func (s *Store) DailyArrivals(ctx context.Context, cohortID string, days int) ([]int64, error) {
+func (s *Store) DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string, days int) ([]int64, error) {
 	out := make([]int64, days)
 	today := dayOf(s.Now())
-	err := each(ctx, s.reader(), `select d.day, sum(d.arrivals) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id where f.cohort_id = $1 and d.day > $2 group by d.day`,
-		[]any{cohortID, today - int64(days)}, func(rows *sql.Rows) error {
+	condition, sources := seenSources("d.source_id", by)
+	err := each(ctx, s.reader(), `select d.day, sum(d.arrivals) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id where f.cohort_id = ? and d.day > ?`+condition+` group by d.day`,
+		slices.Concat([]any{cohortID, today - int64(days)}, sources), func(rows *sql.Rows) error {
 			var day, n int64
 			if err := rows.Scan(&day, &n); err != nil {
 				return err

@@ -39,7 +39,7 @@ func running(ctx context.Context, r reader, sourceID int64) (dlq.Running, error)
 func (s *Store) RecordDeployment(ctx context.Context, by dlq.Actor, source, component, version string, stopped []string) (dlq.Running, error) {
 	var out dlq.Running
 	err := s.update(ctx, func(tx *Tx) error {
-		src, err := tx.sourceForArrival(source)
+		src, err := tx.sourceOrNew(source, by)
 		if err != nil {
 			return err
 		}

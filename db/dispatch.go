@@ -18,7 +18,7 @@ func (s *Store) DueSources(ctx context.Context) ([]dlq.DueSource, error) {
 	}
 	now := ms(s.Now())
 	var out []dlq.DueSource
-	err := each(ctx, s.reader(), `select s.name, count(*), (select count(*) from redrive f where f.source_id = s.id and (f.state = 'delivered' or (f.state = 'claimed' and f.lease_until > $1)))
+	err := each(ctx, s.reader(), `select s.name, count(*), (select count(*) from redrive f where f.source_id = s.id and f.state in ('pending', 'claimed', 'delivered') and (f.state = 'delivered' or (f.state = 'claimed' and f.lease_until > $1)))
 		from redrive r join source s on s.id = r.source_id join operation o on o.id = r.operation_id
 		where r.state in ('pending', 'claimed') and r.next_at <= $1 and (r.state = 'pending' or r.lease_until <= $1) and s.paused = 0 and o.state in ('running', 'done')
 		group by s.id, s.name order by s.name`, []any{now}, func(rows *sql.Rows) error {
@@ -61,11 +61,28 @@ func (s *Store) ClaimRedrives(ctx context.Context, source, owner string, lease t
 			if err != nil {
 				return err
 			}
-			out = append(out, *r)
+			stands, err := tx.stillRedriving(r)
+			if err != nil {
+				return err
+			}
+			if stands {
+				out = append(out, *r)
+			}
 		}
 		return nil
 	})
 	return out, err
+}
+
+// stillRedriving says whether the entry of a redrive still waits for it. One that
+// was settled by something else meanwhile needs no delivery.
+func (t *Tx) stillRedriving(r *dlq.Redrive) (bool, error) {
+	var one int
+	waits, err := t.row(`select 1 from entry where id = $1 and status = 'redriving'`, []any{r.EntryID}, &one)
+	if err != nil || waits {
+		return waits, err
+	}
+	return false, t.settleRedrive(r, settlement{outcome: dlq.OutcomeCancelled, at: t.now})
 }
 
 // BeginDelivery records what a delivery sends before it is sent: the bytes, what
@@ -88,6 +105,7 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 		}
 		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1, source_version = $10
 			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and o.state in ('running', 'done'))
+			and exists (select 1 from entry e where e.id = redrive.entry_id and e.status = 'redriving')
 			and exists (select 1 from source s where s.id = redrive.source_id and s.paused = 0) and not exists (select 1 from meta where name = 'paused' and value <> '')`,
 			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch, textOrNull(r.SourceVersion))
 		if err != nil {
@@ -203,7 +221,7 @@ func (s *Store) LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) er
 			return nil
 		}
 		if why == dlq.LeftPayloadCorrupt {
-			if err := tx.payloadCorrupt(r.EntryID); err != nil {
+			if err := tx.payloadCorrupt(r.EntryID, r.PayloadSHA256); err != nil {
 				return err
 			}
 		}
@@ -213,7 +231,11 @@ func (s *Store) LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) er
 		if _, err := tx.exec(`update item set state = 'left_out', why = $1 where redrive_id = $2 and state = 'in_flight'`, why, r.ID); err != nil {
 			return fmt.Errorf("leave out item: %w", err)
 		}
-		return tx.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemLeftOut, 1)
+		if err := tx.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemLeftOut, 1); err != nil {
+			return err
+		}
+		return tx.audit(dlq.Policy("delivery"), auditEntry{action: "redrive.left_out", entryID: r.EntryID, dlqID: r.DLQID, operation: r.OperationID, source: r.Source,
+			detail: map[string]any{"redrive": r.ID, "why": why}})
 	})
 }
 
@@ -235,6 +257,9 @@ func (s *Store) TargetGone(ctx context.Context, r dlq.Redrive, status int, sente
 		}
 		if o.State == dlq.OperationRunning {
 			if err := tx.moveOperation(&o, dlq.OperationPaused, sentence); err != nil {
+				return err
+			}
+			if err := tx.audit(dlq.Policy("delivery"), auditEntry{action: "operation.paused", operation: o.ID, source: r.Source, detail: map[string]any{"status": status}}); err != nil {
 				return err
 			}
 		}

@@ -65,13 +65,18 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor) (filter, 
 	return compile(q, by, members, s.Now()), nil
 }
 
+// afterAll sorts after every letter and digit of an id: with it appended to a
+// prefix, a range holds all that begins with that prefix.
+const afterAll = "~"
+
 // cohortMembers finds the fingerprints of the cohorts whose id begins with a
 // text, and those whose digest does.
 func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, error) {
 	var ids []int64
 	digest := strings.ToLower(prefix[strings.LastIndexByte(prefix, ':')+1:])
-	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id in (select id from cohort where id like $1 escape '\') or digest like $2 escape '\' order by id`,
-		[]any{escapeLike(strings.ToUpper(prefix)) + "%", escapeLike(digest) + "%"}, func(rows *sql.Rows) error {
+	cohort := strings.ToUpper(prefix)
+	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id >= $1 and cohort_id < $2 union select id from fingerprint where digest >= $3 and digest < $4 order by id`,
+		[]any{cohort, cohort + afterAll, digest, digest + afterAll}, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			ids = append(ids, id)

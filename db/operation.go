@@ -81,9 +81,10 @@ func (s *Store) Operations(ctx context.Context, before string, limit int) ([]dlq
 	return operationsWhere(ctx, s.reader(), `where id < $1 order by id desc limit $2`, before, limit)
 }
 
-// OpenOperations lists the operations that have not ended, oldest first.
+// OpenOperations lists the operations that have not ended: those that run first,
+// so that no number of paused ones hides them, and oldest first within.
 func (s *Store) OpenOperations(ctx context.Context) ([]dlq.Operation, error) {
-	return operationsWhere(ctx, s.reader(), `where state not in ('done', 'cancelled') order by id limit 1000`)
+	return operationsWhere(ctx, s.reader(), `where state not in ('done', 'cancelled') order by state <> 'running', id limit 1000`)
 }
 
 // CreateOperation writes an operation in the state preparing, without items.
@@ -317,8 +318,15 @@ func (t *Tx) park(r *dlq.Redrive) error {
 	if err != nil || !found || was.status != dlq.StatusRedriving {
 		return err
 	}
+	src, err := t.sourceByID(was.sourceID)
+	if err != nil {
+		return err
+	}
 	is := was
 	is.status = dlq.StatusParked
+	// Past the threshold only a grant can have let it go, and nothing was
+	// replayed: the grant still stands.
+	is.granted = was.sameFailures >= src.Policy.PoisonThreshold
 	return t.saveEntry(was, is)
 }
 
@@ -487,7 +495,10 @@ func (s *Store) VoidPreparations(ctx context.Context) (int64, error) {
 		var err error
 		n, err = tx.exec(`update operation set state = 'cancelled', why = $1, ended_at = $2, updated_at = $2 where state = 'preparing'`,
 			"the server stopped while its membership was being written; nothing was done", ms(tx.now))
-		return err
+		if err != nil || n == 0 {
+			return err
+		}
+		return tx.audit(dlq.Policy("start of the server"), auditEntry{action: "operation.voided", detail: map[string]any{"operations": n}})
 	})
 	return n, err
 }
@@ -573,8 +584,7 @@ func (s *Store) OutcomeCounts(ctx context.Context, operationID string) (map[dlq.
 }
 
 // CancelledOperations lists the cancelled operations of which something still
-// waits or was not sent, oldest first.
+// waits or is in flight, oldest first.
 func (s *Store) CancelledOperations(ctx context.Context, limit int) ([]dlq.Operation, error) {
-	return operationsWhere(ctx, s.reader(), `where state = 'cancelled' and (waiting > 0 or exists (select 1 from redrive r where r.operation_id = operation.id and r.state in ('pending', 'claimed')))
-		order by id limit $1`, limit)
+	return operationsWhere(ctx, s.reader(), `where state = 'cancelled' and (waiting > 0 or in_flight > 0) order by id limit $1`, limit)
 }

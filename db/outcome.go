@@ -175,7 +175,7 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 	s := was.standing()
 	f := replayFailure{cohort: was.cohort}
 	if o.Result == dlq.OutcomeFailed && r != nil {
-		s.Code, _ = dlq.CompareCode(r.FailedUnder, o.Versions, running)
+		s.Code = codeSince(r, o.Versions, running)
 		if f, err = t.replayFailure(o, r, was, src, running); err != nil {
 			return dlq.OutcomeReceipt{}, err
 		}

@@ -43,41 +43,35 @@ func (s *Store) Payloads(ctx context.Context, fn func(sha256 string, size int64)
 	}
 }
 
-// ForgetOrphans removes the rows of payloads that no entry holds and that were
-// stored before a time. Each digest is handed to remove first, which says
-// whether the bytes went: they stay if they were put again since, because then
-// an arrival that names them is on its way.
-func (s *Store) ForgetOrphans(ctx context.Context, before time.Time, limit int, remove func(sha256 string) (bool, error)) (int, error) {
-	n := 0
-	err := s.update(ctx, func(tx *Tx) error {
-		n = 0
-		var orphans []string
-		if err := each(tx.ctx, tx, `select p.sha256 from payload p where p.stored_at < $1
-			and not exists (select 1 from entry e where e.held_sha256 = p.sha256 and e.payload_state in ('held', 'corrupt'))
-			order by p.sha256 limit $2`, []any{ms(before), limit}, func(rows *sql.Rows) error {
-			var sha string
-			err := rows.Scan(&sha)
-			orphans = append(orphans, sha)
-			return err
-		}); err != nil {
-			return fmt.Errorf("find orphans: %w", err)
-		}
-		for _, sha := range orphans {
-			gone, err := remove(sha)
-			if err != nil {
-				return err
-			}
-			if !gone {
-				continue
-			}
-			if _, err := tx.exec(`delete from payload where sha256 = $1`, sha); err != nil {
+// Orphans lists the digests of at most limit payloads that no entry holds and
+// that were stored before a time, oldest first.
+func (s *Store) Orphans(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	var out []string
+	err := each(ctx, s.reader(), `select p.sha256 from payload p where p.stored_at < $1
+		and not exists (select 1 from entry e where e.held_sha256 = p.sha256 and e.payload_state in ('held', 'corrupt')) order by p.stored_at, p.sha256 limit $2`, []any{ms(before), limit}, func(rows *sql.Rows) error {
+		var sha string
+		err := rows.Scan(&sha)
+		out = append(out, sha)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find orphans: %w", err)
+	}
+	return out, nil
+}
+
+// ForgetOrphans removes the rows of payloads whose bytes are gone, unless they
+// were stored again since, or an entry holds them.
+func (s *Store) ForgetOrphans(ctx context.Context, before time.Time, gone []string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		for _, sha := range gone {
+			if _, err := tx.exec(`delete from payload where sha256 = $1 and stored_at < $2
+				and not exists (select 1 from entry e where e.held_sha256 = payload.sha256 and e.payload_state in ('held', 'corrupt'))`, sha, ms(before)); err != nil {
 				return fmt.Errorf("forget orphan: %w", err)
 			}
-			n++
 		}
 		return nil
 	})
-	return n, err
 }
 
 // HoldsPayload says whether a row says that the bytes are held.
@@ -93,12 +87,15 @@ func (s *Store) one(ctx context.Context, query string, args []any, into ...any) 
 // MarkPayloadCorrupt records that an entry's stored copy no longer has its
 // digest, and raises an alert.
 func (s *Store) MarkPayloadCorrupt(ctx context.Context, entryID int64) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.payloadCorrupt(entryID) })
+	return s.update(ctx, func(tx *Tx) error { return tx.payloadCorrupt(entryID, "") })
 }
 
-func (t *Tx) payloadCorrupt(entryID int64) error {
+// payloadCorrupt marks an entry's copy, if it is still the one that was read: an
+// arrival may have brought another meanwhile. An empty digest means the one that
+// is held now.
+func (t *Tx) payloadCorrupt(entryID int64, digest string) error {
 	e, found, err := t.entryByID(entryID)
-	if err != nil || !found || e.copy != dlq.CopyHeld {
+	if err != nil || !found || e.copy != dlq.CopyHeld || (digest != "" && digest != e.heldSHA256) {
 		return err
 	}
 	if _, err := t.exec(`update entry set payload_state = 'corrupt', version = version + 1 where held_sha256 = $1 and payload_state = 'held'`, e.heldSHA256); err != nil {

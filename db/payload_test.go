@@ -26,19 +26,23 @@ func TestOnlyOldBytesThatNobodyHoldsAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var asked []string
-	n, err := s.ForgetOrphans(background, s.Now().Add(-24*time.Hour), 10, func(sha string) (bool, error) {
-		asked = append(asked, sha)
-		return sha != dlqtest.Digest("back"), nil // put again since, says the payload store
-	})
-	if err != nil || n != 1 {
-		t.Errorf("%d forgotten, %v", n, err)
+	before := s.Now().Add(-24 * time.Hour)
+	orphans, err := s.Orphans(background, before, 10)
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(asked)
+	slices.Sort(orphans)
 	want := []string{dlqtest.Digest("old"), dlqtest.Digest("back")}
 	slices.Sort(want)
-	if !slices.Equal(asked, want) {
-		t.Errorf("the payload store was asked of %d, want old and back", len(asked))
+	if !slices.Equal(orphans, want) {
+		t.Errorf("%d orphans, want old and back", len(orphans))
+	}
+	// The bytes of "back" were put again, and of what is held or fresh a sweep
+	// that was cut off may speak too late.
+	for range 2 {
+		if err := s.ForgetOrphans(background, before, []string{dlqtest.Digest("old"), dlqtest.Digest("held"), dlqtest.Digest("fresh")}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for text, held := range map[string]bool{"held": true, "old": false, "back": true, "fresh": true, "again": true} {
 		if got, err := s.HoldsPayload(background, dlqtest.Digest(text)); err != nil || got != held {

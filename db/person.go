@@ -91,15 +91,20 @@ func (s *Store) ChangePerson(ctx context.Context, by dlq.Actor, p dlq.Person) er
 	return s.update(ctx, func(tx *Tx) error {
 		var role dlq.Role
 		var disabled bool
-		found, err := tx.row(`select role, disabled from person where id = $1`, []any{p.ID}, &role, &disabled)
+		var limits string
+		found, err := tx.row(`select role, disabled, sources from person where id = $1`, []any{p.ID}, &role, &disabled, &limits)
 		if err != nil {
 			return fmt.Errorf("find person: %w", err)
 		}
 		if !found {
 			return dlq.Errorf(dlq.KindNotFound, "there is no such person")
 		}
-		if by.Kind == dlq.ActorPerson && by.ID == p.ID && (role != p.Role || p.Disabled) {
-			return dlq.Errorf(dlq.KindConflict, "nobody changes their own role or disables themselves")
+		sources, err := json.Marshal(append([]string{}, p.Sources...))
+		if err != nil {
+			return fmt.Errorf("change person: %w", err)
+		}
+		if by.Kind == dlq.ActorPerson && by.ID == p.ID && (role != p.Role || p.Disabled || limits != string(sources)) {
+			return dlq.Errorf(dlq.KindConflict, "nobody changes their own role or sources, or disables themselves")
 		}
 		var admins int
 		if _, err := tx.row(`select count(*) from person where role = 'admin' and disabled = 0 and id <> $1`, []any{p.ID}, &admins); err != nil {
@@ -107,10 +112,6 @@ func (s *Store) ChangePerson(ctx context.Context, by dlq.Actor, p dlq.Person) er
 		}
 		if role == dlq.RoleAdmin && !disabled && (p.Role != dlq.RoleAdmin || p.Disabled) && admins == 0 {
 			return dlq.Errorf(dlq.KindConflict, "this is the last admin who can sign in")
-		}
-		sources, err := json.Marshal(append([]string{}, p.Sources...))
-		if err != nil {
-			return fmt.Errorf("change person: %w", err)
 		}
 		if _, err := tx.exec(`update person set role = $1, sources = $2, disabled = $3 where id = $4`, p.Role, string(sources), p.Disabled, p.ID); err != nil {
 			return fmt.Errorf("change person: %w", err)

@@ -13,7 +13,7 @@ import (
 
 // wholeTable is a step of a plan that reads a whole table that grows with the
 // failures, or a whole index of it. Partial indexes of what is open are small.
-var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|redrive|i|item|audit|outcome)( USING (COVERING )?INDEX (\S+))?$`)
+var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|f|redrive|i|item|audit|outcome|p|payload|o|operation)( USING (COVERING )?INDEX (\S+))?$`)
 
 func readsAll(line string) bool {
 	m := wholeTable.FindStringSubmatch(line)
@@ -21,7 +21,7 @@ func readsAll(line string) bool {
 		return false
 	}
 	switch m[4] {
-	case "redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_expiring": // of what is open alone
+	case "redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_expiring", "operation_open", "operation_ending": // of what is open alone
 		return false
 	}
 	return true
@@ -79,7 +79,7 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
 		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
 		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, last.Cohort, 5); return err },
-		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, last.Cohort, 30); return err },
+		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
 		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
 		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
 		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", 0, 5); return err },
@@ -112,8 +112,16 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 			if err := s.PayloadIsSound(background, dlqtest.Digest("1")); err != nil {
 				return err
 			}
-			_, err := s.ForgetOrphans(background, s.Now(), 10, func(string) (bool, error) { return false, nil })
-			return err
+			if _, err := s.Orphans(background, s.Now(), 10); err != nil {
+				return err
+			}
+			if _, err := s.OpenOperations(background); err != nil {
+				return err
+			}
+			if _, err := s.CancelledOperations(background, 10); err != nil {
+				return err
+			}
+			return s.ForgetOrphans(background, s.Now(), []string{dlqtest.Digest("none")})
 		},
 	} {
 		plans, err := s.Plans(do)

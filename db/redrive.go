@@ -101,7 +101,24 @@ func (t *Tx) flights(e entryRow, named string) (*dlq.Redrive, *dlq.Settled, erro
 	if err != nil || r == nil {
 		return flight, nil, err
 	}
-	return flight, &dlq.Settled{RedriveID: r.ID, Outcome: r.Outcome, AttemptID: r.OutcomeAttempt}, nil
+	settled := &dlq.Settled{RedriveID: r.ID, Outcome: r.Outcome, AttemptID: r.OutcomeAttempt}
+	_, err = t.row(`select kind = 'outcome' from attempt where id = $1`, []any{r.OutcomeAttempt}, &settled.Reported)
+	if err != nil {
+		return flight, nil, fmt.Errorf("read the failure of a redrive: %w", err)
+	}
+	return flight, settled, nil
+}
+
+// codeSince says whether the code moved between the failure that a redrive
+// replays and its outcome: what the outcome names, else what ran at the send, as
+// its verdict will see it.
+func codeSince(r *dlq.Redrive, outcome dlq.Versions, now dlq.Running) dlq.Code {
+	ran := r.Running
+	if r.SentAt.IsZero() {
+		ran = now
+	}
+	code, _ := dlq.CompareCode(r.FailedUnder, outcome, ran)
+	return code
 }
 
 // settlement is what is written when a redrive gets its outcome.
@@ -150,10 +167,10 @@ func (t *Tx) settleByArrival(flight *dlq.Redrive, e entryRow, attemptID int64, c
 }
 
 // cancelFlight settles a redrive in flight of an entry that was resolved by
-// something else, if nothing of it was sent yet. One that was sent keeps its
+// something else, if its target has not taken it. One that was taken keeps its
 // place until its own outcome, or silence.
 func (t *Tx) cancelFlight(e entryRow) error {
-	r, err := t.redriveWhere(`where r.entry_id = $1 and r.state = 'pending' and r.sent_at is null`, e.id)
+	r, err := t.redriveWhere(`where r.entry_id = $1 and r.state = 'pending'`, e.id)
 	if err != nil || r == nil {
 		return err
 	}

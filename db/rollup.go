@@ -31,7 +31,7 @@ type cellMonth struct {
 	status      dlq.Status
 }
 
-type fingerprintDay struct{ fingerprint, day int64 }
+type fingerprintDay struct{ fingerprint, source, day int64 }
 
 type sourceDay struct {
 	source, day int64
@@ -157,7 +157,7 @@ func (t *Tx) countArrival(source int64, fp fingerprintRef, at time.Time) {
 	c.arrivals++
 	c.lastSeen = max(c.lastSeen, ms(at))
 	c.firstSeen = earliest(c.firstSeen, ms(at))
-	t.job.days[fingerprintDay{fp.id, dayOf(at)}]++
+	t.job.days[fingerprintDay{fp.id, source, dayOf(at)}]++
 	s := t.job.source(sourceDay{source, dayOf(t.now), fp.review})
 	s.arrivals++
 	s.lastArrival = max(s.lastArrival, ms(t.now))
@@ -190,9 +190,9 @@ func (t *Tx) applyDeltas() error {
 		}
 	}
 	for k, n := range d.days {
-		if _, err := t.exec(`insert into fingerprint_day (fingerprint_id, day, arrivals) values ($1, $2, $3)
-			on conflict (fingerprint_id, day) do update set arrivals = arrivals + excluded.arrivals`,
-			k.fingerprint, k.day, n); err != nil {
+		if _, err := t.exec(`insert into fingerprint_day (fingerprint_id, source_id, day, arrivals) values ($1, $2, $3, $4)
+			on conflict (fingerprint_id, source_id, day) do update set arrivals = arrivals + excluded.arrivals`,
+			k.fingerprint, k.source, k.day, n); err != nil {
 			return fmt.Errorf("count in day: %w", err)
 		}
 	}

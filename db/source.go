@@ -63,6 +63,11 @@ func (t *Tx) sourceByID(id int64) (dlq.Source, error) {
 // sourceForArrival finds the source of an arrival. The first envelope of an
 // unknown source creates it, with the defaults and no redrive target.
 func (t *Tx) sourceForArrival(name string) (dlq.Source, error) {
+	return t.sourceOrNew(name, dlq.Policy("first envelope of a source"))
+}
+
+// sourceOrNew finds a source, or creates it with the defaults.
+func (t *Tx) sourceOrNew(name string, by dlq.Actor) (dlq.Source, error) {
 	s, found, err := t.source(name)
 	if err != nil || found {
 		return s, err
@@ -70,7 +75,7 @@ func (t *Tx) sourceForArrival(name string) (dlq.Source, error) {
 	if err := t.insertSource(dlq.DefaultPolicy(name), nil, nil); err != nil {
 		return s, err
 	}
-	if err := t.audit(dlq.Policy("first envelope of a source"), auditEntry{action: "source.created", source: name}); err != nil {
+	if err := t.audit(by, auditEntry{action: "source.created", source: name}); err != nil {
 		return s, err
 	}
 	s, _, err = t.source(name)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"dlo/dlq"
@@ -35,9 +36,12 @@ func (t *Tx) run(j *job) error {
 		return err
 	}
 	j.err = j.fn(t)
+	if isFull(j.err) || isBusy(j.err) {
+		return j.err // the whole transaction is gone with it: the batch is told why
+	}
 	if j.err != nil {
 		if _, err := t.exec("rollback to job"); err != nil {
-			return err
+			return errors.Join(j.err, err)
 		}
 		t.fresh.reset() // an id that was interned in this job is gone again
 		clear(t.sources)
@@ -182,7 +186,9 @@ func textOrNull(s string) any {
 	return s
 }
 
-func dayOf(t time.Time) int64 { return t.UnixMilli() / (24 * 3600 * 1000) }
+const dayMS = 24 * 3600 * 1000
+
+func dayOf(t time.Time) int64 { return t.UnixMilli() / dayMS }
 
 func monthOf(t time.Time) int64 {
 	u := t.UTC()

@@ -32,6 +32,7 @@ type Settled struct {
 	RedriveID string
 	Outcome   OutcomeResult
 	AttemptID int64 // of the failure that settled it, if one did
+	Reported  bool  // that failure was reported as an outcome, and not parked
 }
 
 // ArrivalEffect says what an arrival does to an entry.
@@ -81,9 +82,7 @@ const (
 func (s Standing) Arrive(at Position, redriveID string, echoes, sameCohort bool, threshold int) ArrivalEffect {
 	e := ArrivalEffect{Status: s.Status, Marks: s.Marks, SameFailures: s.SameFailures, Why: ArrivalHistory}
 	if s.Named != nil && s.Named.RedriveID == redriveID && redriveID != "" {
-		if s.Named.Outcome == OutcomeFailed && s.Named.AttemptID != 0 {
-			e.SameAttempt = true
-		}
+		e.SameAttempt = s.Named.Outcome == OutcomeFailed && s.Named.Reported
 		return e
 	}
 	switch s.Status {
@@ -148,6 +147,7 @@ func (s Standing) arriveInFlight(e ArrivalEffect, at Position, redriveID string,
 	}
 	e.Why = ArrivalFailed
 	e.ReplaceEvidence = true
+	e.Marks = e.Marks.Without(MarkNoOutcome)
 	e.SameFailures = NextSameFailures(s.SameFailures, sameCohort, s.Code)
 	e.Status, e.Poisoned = afterFailure(e.SameFailures, threshold)
 	return e

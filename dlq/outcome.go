@@ -104,6 +104,7 @@ func (s Standing) Settle(result OutcomeResult, at Position, late, unnamed, sameC
 		return s.settleLate(withFlight(e), result, at)
 	}
 	e.Applied, e.SettleFlight = true, true
+	e.Marks = e.Marks.Without(MarkNoOutcome)
 	if result == OutcomeFailed {
 		e.Attempt = true
 		e.SameFailures = NextSameFailures(s.SameFailures, sameCohort, s.Code)
@@ -112,7 +113,6 @@ func (s Standing) Settle(result OutcomeResult, at Position, late, unnamed, sameC
 	}
 	e.Status = StatusResolved
 	e.Resolution = result.resolution()
-	e.Marks = e.Marks.Without(MarkNoOutcome)
 	e.Register = result == OutcomeCommitted || result == OutcomeSkipped
 	if result == OutcomeAssumed {
 		e.Marks = e.Marks.With(MarkAssumed)

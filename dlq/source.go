@@ -333,8 +333,8 @@ func ParseDuration(s string) (Duration, error) {
 		}
 		total += t
 	}
-	if total == 0 {
-		return 0, fmt.Errorf("a span above 0 such as 90d, 24h or 30s, or forever, expected, got %q", shorten(s, 40))
+	if s == "" {
+		return 0, errors.New("a span such as 90d, 24h or 30s expected, got nothing")
 	}
 	return Duration(total), nil
 }

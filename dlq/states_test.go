@@ -100,9 +100,13 @@ func TestArrivalThatIsNotNewerChangesNothingInAnyState(t *testing.T) {
 func TestFailureOfARedriveThatItsOutcomeReportedIsOneAttempt(t *testing.T) {
 	for _, status := range Statuses {
 		s := standingIn(status)
-		s.Named = &Settled{RedriveID: "Q", Outcome: OutcomeFailed, AttemptID: 7}
+		s.Named = &Settled{RedriveID: "Q", Outcome: OutcomeFailed, AttemptID: 7, Reported: true}
 		got := s.Arrive(newer, "Q", true, true, threshold)
 		sameArrival(t, got, ArrivalEffect{Status: status, SameAttempt: true})
+
+		// A second arrival that names the redrive is another event: history.
+		s.Named.Reported = false
+		sameArrival(t, s.Arrive(newer, "Q", true, true, threshold), ArrivalEffect{Status: status})
 	}
 }
 

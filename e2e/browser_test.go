@@ -257,10 +257,11 @@ func (b *browser) press(words string) {
 	b.do(chromedp.Click(thing(words)))
 }
 
-// offers says whether there is a link or button with these words.
+// offers says whether the page itself, without what stands round it, has a link
+// or button with these words.
 func (b *browser) offers(words string) bool {
 	b.t.Helper()
-	return evaluate[bool](b, string(thing(words))+" !== null")
+	return evaluate[bool](b, `((e) => e !== null && e.closest("main") !== null)(`+string(thing(words))+`)`)
 }
 
 // load presses the link or button that has these words, waits for the page to

@@ -41,7 +41,7 @@ func hostileTexts(stranger string) []string {
 	}
 }
 
-// hostilePayloads give each kind of preview something to swallow.
+// hostilePayload gives each kind of preview something to swallow.
 func hostilePayload(kind int, text string) (contentType, filename string, payload []byte) {
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x1b", `\u001b`, "\x07", `\u0007`, "\x00", `\u0000`).Replace(text)
 	switch kind % 5 {

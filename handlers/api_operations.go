@@ -214,7 +214,7 @@ func (h *Handlers) moveOperation(to dlq.OperationState) echo.HandlerFunc {
 		if o, err = h.Store.MoveOperation(c.Request().Context(), by, o.ID, to, body.Reason); err != nil {
 			return err
 		}
-		h.Wake()
+		h.wake()
 		answer, err := h.operationAnswer(c, o)
 		if err != nil {
 			return err

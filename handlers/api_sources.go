@@ -126,7 +126,7 @@ func (h *Handlers) pauseSource(paused bool) echo.HandlerFunc {
 		if _, err := h.Store.PauseSource(c.Request().Context(), by, s.Name(), paused, body.Reason); err != nil {
 			return err
 		}
-		h.Wake()
+		h.wake()
 		return h.showSource(c)
 	}
 }
@@ -146,7 +146,7 @@ func (h *Handlers) switchAll(c echo.Context, paused bool) error {
 	if err := h.Store.PauseAll(c.Request().Context(), by, paused, body.Reason); err != nil {
 		return err
 	}
-	h.Wake()
+	h.wake()
 	return web.JSON(c, http.StatusOK, map[string]any{"paused": paused})
 }
 
@@ -207,7 +207,7 @@ func (h *Handlers) listAlerts(c echo.Context) error {
 	}
 	rows := []apiAlert{}
 	for _, a := range list {
-		if a.Source == "" || by.SeesSource(a.Source) {
+		if seesAlert(by, a) {
 			rows = append(rows, apiAlert{a.ID, string(a.Rule), string(a.State), a.Source, a.CohortID, a.DLQID, a.OperationID, apiTime(a.Since), a.Value, a.Limit, a.Why})
 		}
 	}
@@ -250,7 +250,7 @@ func (h *Handlers) listAudit(c echo.Context) error {
 	for i, r := range list {
 		// Who is limited to sources sees what was done to them alone: a page of
 		// the trail then has gaps.
-		if len(by.Sources) == 0 || r.Source != "" && by.SeesSource(r.Source) {
+		if seesAuditRow(by, r) {
 			rows = append(rows, apiAudit{r.Seq, apiTime(r.At), string(r.ActorKind), r.ActorName, r.Action, r.DLQID, r.CohortID, r.OperationID, r.Source, json.RawMessage(r.Detail), r.Reason, r.Hash})
 		}
 		if i == limit-1 && r.Seq > 1 {

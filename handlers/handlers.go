@@ -1,8 +1,9 @@
 // Package handlers answers requests: a file per screen or API call. Each handler
 // reads, calls one verb, shapes what came of it and renders. It returns errors;
-// web alone turns one into a status. A handler may read straight from the store,
-// and changes things only through a verb. What a page says is decided in the
-// *_model.go files, which know no HTTP.
+// web alone turns one into a status. What takes more than one transaction, or
+// speaks to the outside, is a verb's; a change that is one transaction of the
+// store is called there, and the store applies the rules of dlq inside it. What a
+// page says is decided in the *_model.go files, which know no HTTP.
 package handlers
 
 import (
@@ -36,7 +37,14 @@ type Handlers struct {
 	Now       func() time.Time
 	MaxFetch  int64 // bytes of fetch-and-hash
 	OpenAPI   []byte
-	Wake      func() // tells the dispatcher that there is work
+	Wake      func() // tells the dispatcher that there is work; may be nil
+}
+
+// wake tells the dispatcher that there is work, where there is one.
+func (h *Handlers) wake() {
+	if h.Wake != nil {
+		h.Wake()
+	}
 }
 
 // Payloads is what handlers read of the payload store.
@@ -52,8 +60,9 @@ type PayloadLinks interface {
 	Check(sha256, expires, signature string, now time.Time) error
 }
 
-// Store is what handlers read straight from the database, and the few changes
-// that are one statement and no rule.
+// Store is what handlers read straight from the database, and the changes that
+// are one transaction of it: the rule of such a change is in dlq, and holds
+// whoever calls.
 type Store interface {
 	redrive.PreviewStore
 	Ping(ctx context.Context) error
@@ -63,7 +72,7 @@ type Store interface {
 	Cohort(ctx context.Context, by dlq.Actor, id string) (dlq.Cohort, error)
 	Fingerprints(ctx context.Context, cohortID string) ([]dlq.Fingerprint, error)
 	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
-	DailyArrivals(ctx context.Context, cohortID string, days int) ([]int64, error)
+	DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string, days int) ([]int64, error)
 	CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error)
 	ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
@@ -108,6 +117,7 @@ type Store interface {
 	CountRejected(ctx context.Context, source string) (int64, error)
 
 	Alerts(ctx context.Context, limit int) ([]dlq.Alert, error)
+	Alert(ctx context.Context, id string) (dlq.Alert, error)
 	StandingAlerts(ctx context.Context) (int64, error)
 	AcknowledgeAlert(ctx context.Context, by dlq.Actor, id string) error
 

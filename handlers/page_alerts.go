@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"slices"
 
 	"dlo/dlq"
 	"dlo/views/alerts"
@@ -34,15 +33,12 @@ func (h *Handlers) alertsPage(c echo.Context) error {
 func (h *Handlers) alertAcknowledge(c echo.Context) error {
 	ctx := c.Request().Context()
 	by, _ := web.ActorOf(c)
-	list, err := h.Store.Alerts(ctx, alertsRead)
+	alert, err := h.visibleAlert(ctx, by, c.Param("id"))
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, func(a dlq.Alert) bool { return a.ID == c.Param("id") && !seesAlert(by, a) }) {
-		return dlq.Errorf(dlq.KindNotFound, "there is no such alert")
-	}
 	flash := web.Flash{Tone: "good", Text: "Acknowledged: everybody sees that you look after it."}
-	err = h.Store.AcknowledgeAlert(ctx, by, c.Param("id"))
+	err = h.Store.AcknowledgeAlert(ctx, by, alert.ID)
 	if dlq.KindOf(err) == dlq.KindConflict {
 		flash = web.Flash{Tone: "info", Text: "It is not firing any more, or somebody was quicker; nothing was changed."}
 	} else if err != nil {

@@ -67,12 +67,6 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 	return m
 }
 
-// seesAlert says whether somebody may know of an alert. One that names no
-// source is about everything.
-func seesAlert(by dlq.Actor, a dlq.Alert) bool {
-	return len(by.Sources) == 0 || a.Source != "" && by.SeesSource(a.Source)
-}
-
 func newAlertRow(a dlq.Alert, by dlq.Actor) alerts.Row {
 	title := alertWords[a.Rule]
 	if title == "" {

@@ -9,13 +9,13 @@ import (
 	"dlo/web"
 )
 
-// newAuditPage shapes a page of the trail, newest first. Rows about sources
-// that the viewer may not know of are left out, and that they are is said.
+// newAuditPage shapes a page of the trail, newest first. Rows that the
+// viewer may not know of are left out, and that they are is said.
 func newAuditPage(rows []dlq.AuditRow, before int64, by dlq.Actor) audit.Model {
 	m := audit.Model{Chain: components.Notice{Tone: components.Info, Title: "Each row's hash covers the row before it.", Text: "dlo audit verify walks the whole chain; dlo audit head prints its newest hash, to be kept elsewhere."}}
 	hidden := 0
 	for _, r := range rows {
-		if r.Source != "" && !by.SeesSource(r.Source) {
+		if !seesAuditRow(by, r) {
 			hidden++
 			continue
 		}
@@ -27,7 +27,7 @@ func newAuditPage(rows []dlq.AuditRow, before int64, by dlq.Actor) audit.Model {
 	}
 	m.Pager.Summary = fmt.Sprintf("rows %s to %s", grouped(rows[0].Seq), grouped(rows[len(rows)-1].Seq))
 	if hidden > 0 {
-		m.Pager.Summary += ", " + grouped(hidden) + " of them of sources that you do not see"
+		m.Pager.Summary += ", " + grouped(hidden) + " of them not of your sources"
 	}
 	if before > 0 {
 		m.Pager.Prev = components.Link{Text: "Newest", Href: "/audit"}

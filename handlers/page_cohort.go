@@ -71,7 +71,7 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.months, err = h.Store.VersionMonths(ctx, f.by, id); err != nil {
 		return err
 	}
-	if f.arrivals, err = h.Store.DailyArrivals(ctx, id, arrivalDays); err != nil {
+	if f.arrivals, err = h.Store.DailyArrivals(ctx, f.by, id, arrivalDays); err != nil {
 		return err
 	}
 	if f.replays, err = h.Store.CohortRedrives(ctx, id, replaysLooked); err != nil {

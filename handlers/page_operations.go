@@ -68,38 +68,6 @@ func (h *Handlers) operationsPage(c echo.Context) error {
 	return web.RenderPage(c, http.StatusOK, operations.Page(m), operations.Region(m))
 }
 
-// visibleOperations leaves out what somebody who is limited to some sources may
-// not know of.
-func (h *Handlers) visibleOperations(ctx context.Context, by dlq.Actor, list []dlq.Operation) ([]dlq.Operation, error) {
-	if len(by.Sources) == 0 {
-		return list, nil
-	}
-	var out []dlq.Operation
-	for _, o := range list {
-		sees, err := h.Store.SeesOperation(ctx, by, o)
-		if err != nil {
-			return nil, err
-		}
-		if sees {
-			out = append(out, o)
-		}
-	}
-	return out, nil
-}
-
-// visibleOperation finds an operation that the actor may know of.
-func (h *Handlers) visibleOperation(ctx context.Context, by dlq.Actor, id string) (dlq.Operation, error) {
-	o, err := h.Store.Operation(ctx, id)
-	if err != nil {
-		return o, err
-	}
-	sees, err := h.Store.SeesOperation(ctx, by, o)
-	if err == nil && !sees {
-		err = dlq.Errorf(dlq.KindNotFound, "there is no such operation")
-	}
-	return o, err
-}
-
 // operationPage is GET /operations/{id}. While it runs its progress asks for
 // itself again, and gets that part alone.
 func (h *Handlers) operationPage(c echo.Context) error {

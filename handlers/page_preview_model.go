@@ -188,7 +188,7 @@ func whyHex(size int64) string {
 
 func showPDF(d *entry.Document, v documentView) {
 	d.Kind, d.Src, d.Alt = entry.PreviewPDF, v.pdf, "The stored copy, a PDF"
-	d.Cut = "Drawn by your browser, apart from this page and without your session. A link in it leaves this page for wherever the document says. If nothing appears, load the page again"
+	d.Cut = "Drawn by your browser, apart from this page. What it asks of you is asked by whoever wrote it, and a link in it leaves this page for wherever they say. If nothing appears, load the page again"
 	if v.mayDownload {
 		d.Cut += ", or download it."
 		return

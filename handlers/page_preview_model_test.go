@@ -29,6 +29,7 @@ func TestABrowserNeverGetsMoreThanTextOrAnImageOfWhatTheBytesAre(t *testing.T) {
 		{"svg is text", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"></svg>`, "image/svg+xml", "a.svg", entry.PreviewText, true},
 		{"html that claims to be an image", "<html><body>x</body></html>", "image/png", "a.png", entry.PreviewText, true},
 		{"an image whatever it claims", png, "text/html", "a.html", entry.PreviewImage, false},
+		{"a pdf after what a mail put before it", "\x00\x01\x02\xffjunk\x00%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "", "", entry.PreviewHex, true},
 		{"a pdf is bytes", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "application/pdf", "a.pdf", entry.PreviewHex, true},
 		{"json", `{"a":1}`, "", "", entry.PreviewText, true},
 		{"csv by its name", "a\n1", "", "a.csv", entry.PreviewTable, true},

@@ -352,7 +352,7 @@ func TestEachRouteOfThePagesIsBehindItsDoor(t *testing.T) {
 		visitors[role] = s.signIn(role)
 	}
 	nobody := s.visitor()
-	for _, r := range s.handlers.pageRoutesB() {
+	for _, r := range s.handlers.pageRoutes() {
 		if r.door != session || r.may == "" {
 			t.Errorf("%s %s is not behind the session's door", r.method, r.path)
 		}

@@ -104,13 +104,6 @@ func pausedSentence(paused bool, what string) string {
 	return what + " are resumed."
 }
 
-// wake tells the dispatcher that there is work, where there is one.
-func (h *Handlers) wake() {
-	if h.Wake != nil {
-		h.Wake()
-	}
-}
-
 // sourceDeployment is POST /sources/{name}/deployments: what runs now, said by
 // hand.
 func (h *Handlers) sourceDeployment(c echo.Context) error {

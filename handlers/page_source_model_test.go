@@ -164,7 +164,7 @@ func TestTheTrailIsPagedWithoutGaps(t *testing.T) {
 		t.Errorf("%d rows, %+v", len(m.Rows), m.Pager)
 	}
 	m = newAuditPage(rows, 0, dlq.Actor{Kind: dlq.ActorPerson, Role: dlq.RoleAuditor, Sources: []string{"wiki"}})
-	if len(m.Rows) != auditShown/2 || !strings.Contains(m.Pager.Summary, "50 of them of sources that you do not see") {
+	if len(m.Rows) != auditShown/2 || !strings.Contains(m.Pager.Summary, "50 of them not of your sources") {
 		t.Errorf("%d rows, %q", len(m.Rows), m.Pager.Summary)
 	}
 }

@@ -104,7 +104,7 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/dead-letters", dlq.MaySee, h.listEntries, nil},
 		{token, get, "/api/v1/dead-letters/:id", dlq.MaySee, h.showEntry, nil},
 		{token, get, "/api/v1/dead-letters/:id/payload", dlq.MayDownload, h.entryPayload, nil},
-		{token, post, "/api/v1/dead-letters/:id/probe", dlq.MaySee, h.probeEntry, nil},
+		{token, post, "/api/v1/dead-letters/:id/probe", dlq.MayNote, h.probeEntry, nil},
 		{token, post, "/api/v1/dead-letters/:id/quarantine", dlq.MayDecide, h.act(dlq.OperationQuarantine), nil},
 		{token, post, "/api/v1/dead-letters/:id/release", dlq.MayDecide, h.act(dlq.OperationRelease), nil},
 		{token, post, "/api/v1/dead-letters/:id/extend", dlq.MayDecide, h.act(dlq.OperationExtend), nil},

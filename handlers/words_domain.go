@@ -68,13 +68,6 @@ func markTags(marks dlq.Marks) []components.Tag {
 	return tags
 }
 
-// reasonWords are why a document came here.
-var reasonWords = map[dlq.Reason]string{
-	dlq.ReasonException:     "exception",
-	dlq.ReasonValidation:    "validation",
-	dlq.ReasonLowConfidence: "low confidence",
-}
-
 // classWords explain a class of the taxonomy; other words stand as they are.
 var classWords = map[dlq.FailureClass]string{
 	dlq.ClassTransient:          "the environment; waiting helps",

@@ -13,7 +13,6 @@ type contextKey string
 const (
 	actorKey     contextKey = "actor"
 	requestIDKey contextKey = "request id"
-	drainingKey  contextKey = "draining"
 	methodKey    contextKey = "method"
 	personKey    contextKey = "person"
 )

@@ -88,15 +88,6 @@ func RawDownload(c echo.Context, filename string) {
 	h.Set("Content-Security-Policy", downloadPolicy)
 }
 
-// Attachment prepares the response for a file of our own making, such as an
-// export, of the given content type.
-func Attachment(c echo.Context, filename, contentType string) {
-	h := c.Response().Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Disposition", attachment(filename))
-	h.Set("Content-Security-Policy", downloadPolicy)
-}
-
 // PreviewFrame prepares the response for text that a stranger wrote, to be
 // shown in a frame of our own page: plain text, sandboxed, framed by us alone.
 func PreviewFrame(c echo.Context) {

@@ -14,7 +14,7 @@ func TestEveryResponseHasTheSecurityHeaders(t *testing.T) {
 		e.GET("/ok", ok)
 		e.GET("/api/ok", ok)
 		e.GET("/panic", func(echo.Context) error { panic("x") })
-		e.POST("/read", func(c echo.Context) error { _, err := ReadObject(c); return err })
+		e.POST("/read", func(c echo.Context) error { return ReadJSON(c, new(order)) })
 	}
 	plain := startSite(t, ServerConfig{Pages: testPages}, routes)
 	secure := startSite(t, ServerConfig{Pages: testPages, PublicURL: mustURL("https://dlo.example.com"), ReportTo: "/csp"}, routes)
@@ -38,6 +38,7 @@ func TestEveryResponseHasTheSecurityHeaders(t *testing.T) {
 			continue // net/http's own 400, before any handler
 		}
 		for _, s := range []site{plain, secure} {
+			https := s.url == secure.url
 			answer, _ := s.send(t, r[0], r[1], "", r[2:]...)
 			for header, value := range want {
 				if got := answer.Header.Get(header); got != value {
@@ -59,10 +60,10 @@ func TestEveryResponseHasTheSecurityHeaders(t *testing.T) {
 			if !strings.Contains(answer.Header.Get("Permissions-Policy"), "camera=()") {
 				t.Errorf("%v: no permissions policy", r)
 			}
-			if got, want := answer.Header.Get("Strict-Transport-Security") != "", s.HTTPS(); got != want {
+			if got, want := answer.Header.Get("Strict-Transport-Security") != "", https; got != want {
 				t.Errorf("%v: HSTS %v, want %v", r, got, want)
 			}
-			if got, want := strings.Contains(policy, "report-to csp"), s.HTTPS(); got != want {
+			if got, want := strings.Contains(policy, "report-to csp"), https; got != want {
 				t.Errorf("%v: report-to %v, want %v", r, got, want)
 			}
 		}
@@ -105,6 +106,30 @@ func TestRawDownloadsAreSavedAndHaveNoOrigin(t *testing.T) {
 	if answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(policy, "sandbox;") || !strings.Contains(policy, "frame-ancestors 'self'") ||
 		!strings.Contains(policy, "default-src 'none'") || answer.Header.Get("X-Frame-Options") != "SAMEORIGIN" {
 		t.Errorf("preview frame: %v", answer.Header)
+	}
+}
+
+func TestAPDFIsShownAsNothingElseAndHasNoOrigin(t *testing.T) {
+	s := startSite(t, ServerConfig{}, func(e *echo.Echo) {
+		e.GET("/pdf", func(c echo.Context) error {
+			PDFFrame(c, "0123456789abcdef")
+			return c.Blob(200, c.Response().Header().Get("Content-Type"), []byte("%PDF-1.7"))
+		})
+	})
+	answer, _ := s.send(t, "GET", "/pdf", "")
+	for header, want := range map[string]string{
+		"Content-Type":                 "application/pdf",
+		"X-Content-Type-Options":       "nosniff",
+		"Content-Disposition":          `inline; filename="0123456789abcdef.pdf"`,
+		"Content-Security-Policy":      "sandbox; default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+		"X-Frame-Options":              "SAMEORIGIN",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Referrer-Policy":              "no-referrer",
+		"Cache-Control":                "no-store",
+	} {
+		if got := answer.Header.Get(header); got != want {
+			t.Errorf("%s is %q, want %q", header, got, want)
+		}
 	}
 }
 

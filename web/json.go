@@ -19,35 +19,17 @@ import (
 	"dlo/dlq"
 )
 
-// ReadObject reads the request's body as one JSON object, strictly; see
-// dlq.DecodeObject.
-func ReadObject(c echo.Context) (map[string]any, error) {
-	body, err := readJSONBody(c)
-	if err != nil {
-		return nil, err
-	}
-	return dlq.DecodeObject(body)
-}
-
 // ReadJSON reads the request's body as JSON into a struct, or whatever dst
 // points to, strictly; see DecodeInto.
 func ReadJSON(c echo.Context, dst any) error {
-	body, err := readJSONBody(c)
-	if err != nil {
-		return err
-	}
-	return DecodeInto(body, dst)
-}
-
-func readJSONBody(c echo.Context) ([]byte, error) {
 	if err := CheckContentType(c, "application/json"); err != nil {
-		return nil, err
+		return err
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
-		return nil, bodyError(err)
+		return bodyError(err)
 	}
-	return body, nil
+	return DecodeInto(body, dst)
 }
 
 // bodyError tells a body that is too large from a client that went away.

@@ -97,14 +97,7 @@ func TestDecodeIntoNamesEveryFault(t *testing.T) {
 
 func TestReadJSONTakesUncompressedJSONOnly(t *testing.T) {
 	s := startSite(t, ServerConfig{BodyLimit: 200}, func(e *echo.Echo) {
-		e.POST("/api/object", func(c echo.Context) error {
-			object, err := ReadObject(c)
-			if err != nil {
-				return err
-			}
-			return JSON(c, 200, object)
-		})
-		e.POST("/api/struct", func(c echo.Context) error {
+		e.POST("/api/order", func(c echo.Context) error {
 			var target order
 			if err := ReadJSON(c, &target); err != nil {
 				return err
@@ -112,35 +105,33 @@ func TestReadJSONTakesUncompressedJSONOnly(t *testing.T) {
 			return JSON(c, 200, target.Reason)
 		})
 	})
-	for _, path := range []string{"/api/object", "/api/struct"} {
-		for name, c := range map[string]struct {
-			body    string
-			headers []string
-			want    int
-		}{
-			"JSON":              {`{"reason":"x"}`, []string{"Content-Type", "application/json"}, 200},
-			"with a charset":    {`{"reason":"x"}`, []string{"Content-Type", "application/json; charset=UTF-8"}, 200},
-			"identity":          {`{"reason":"x"}`, []string{"Content-Type", "application/json", "Content-Encoding", "identity"}, 200},
-			"another charset":   {`{"reason":"x"}`, []string{"Content-Type", "application/json; charset=utf-16"}, 415},
-			"no type":           {`{"reason":"x"}`, nil, 415},
-			"a form":            {`{"reason":"x"}`, []string{"Content-Type", form}, 415},
-			"text":              {`{"reason":"x"}`, []string{"Content-Type", "text/plain"}, 415},
-			"gzip":              {`{"reason":"x"}`, []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}, 415},
-			"a duplicate":       {`{"reason":"x","reason":"y"}`, []string{"Content-Type", "application/json"}, 400},
-			"a second document": {`{"reason":"x"}{}`, []string{"Content-Type", "application/json"}, 400},
-			"too large":         {`{"reason":"` + strings.Repeat("x", 300) + `"}`, []string{"Content-Type", "application/json"}, 413},
-		} {
-			if answer, body := s.send(t, "POST", path, c.body, c.headers...); answer.StatusCode != c.want {
-				t.Errorf("%s, %s: %d %s, want %d", path, name, answer.StatusCode, body, c.want)
-			}
+	for name, c := range map[string]struct {
+		body    string
+		headers []string
+		want    int
+	}{
+		"JSON":              {`{"reason":"x"}`, []string{"Content-Type", "application/json"}, 200},
+		"with a charset":    {`{"reason":"x"}`, []string{"Content-Type", "application/json; charset=UTF-8"}, 200},
+		"identity":          {`{"reason":"x"}`, []string{"Content-Type", "application/json", "Content-Encoding", "identity"}, 200},
+		"another charset":   {`{"reason":"x"}`, []string{"Content-Type", "application/json; charset=utf-16"}, 415},
+		"no type":           {`{"reason":"x"}`, nil, 415},
+		"a form":            {`{"reason":"x"}`, []string{"Content-Type", form}, 415},
+		"text":              {`{"reason":"x"}`, []string{"Content-Type", "text/plain"}, 415},
+		"gzip":              {`{"reason":"x"}`, []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}, 415},
+		"a duplicate":       {`{"reason":"x","reason":"y"}`, []string{"Content-Type", "application/json"}, 400},
+		"a second document": {`{"reason":"x"}{}`, []string{"Content-Type", "application/json"}, 400},
+		"too large":         {`{"reason":"` + strings.Repeat("x", 300) + `"}`, []string{"Content-Type", "application/json"}, 413},
+	} {
+		if answer, body := s.send(t, "POST", "/api/order", c.body, c.headers...); answer.StatusCode != c.want {
+			t.Errorf("%s: %d %s, want %d", name, answer.StatusCode, body, c.want)
 		}
 	}
-	_, body := s.send(t, "POST", "/api/object", `{"b":1.10,"a":"<&>"}`, "Content-Type", "application/json")
-	if body != `{"a":"<&>","b":1.10}`+"\n" {
+	_, body := s.send(t, "POST", "/api/order", `{"reason":"<&>"}`, "Content-Type", "application/json")
+	if body != `"<&>"`+"\n" {
 		t.Errorf("got %s", body)
 	}
-	_, body = s.send(t, "POST", "/api/object", `{"a":1,"A":2}`, "Content-Type", "application/json")
-	if !strings.Contains(body, "differ only by case") || !strings.Contains(body, `"pointer":"/a"`) {
+	_, body = s.send(t, "POST", "/api/order", `{"reason":"x","Reason":"y"}`, "Content-Type", "application/json")
+	if !strings.Contains(body, `"pointer":"/Reason"`) {
 		t.Errorf("the problem does not say where: %s", body)
 	}
 }

@@ -58,13 +58,9 @@ type ServerConfig struct {
 
 // Server answers HTTP. Routes are added to Echo before Serve.
 type Server struct {
-	Echo  *echo.Echo
-	https bool
-	cfg   ServerConfig
-	http  *http.Server
-	// draining is closed when Serve begins to stop.
-	draining context.Context
-	drain    context.CancelFunc
+	Echo *echo.Echo
+	cfg  ServerConfig
+	http *http.Server
 }
 
 // NewServer makes a server with every protection that does not depend on the
@@ -87,8 +83,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, https: cfg.PublicURL != nil && cfg.PublicURL.Scheme == "https"}
-	s.draining, s.drain = context.WithCancel(context.Background())
+	s := &Server{cfg: cfg}
 
 	e := echo.New()
 	e.HideBanner, e.HidePort, e.Debug = true, true, false
@@ -98,7 +93,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	e.Pre(
 		requestID,
 		accessLog(cfg.Log),
-		Headers(s.https, cfg.ReportTo),
+		Headers(cfg.PublicURL != nil && cfg.PublicURL.Scheme == "https", cfg.ReportTo),
 		recoverPanics,
 		hosts.middleware,
 		limitBody(cfg.BodyLimit),
@@ -112,19 +107,12 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context {
-			return context.WithValue(context.Background(), drainingKey, s.draining.Done())
-		},
 	}
 	return s, nil
 }
 
 // Handler is the whole of the server as net/http sees it.
 func (s *Server) Handler() http.Handler { return s.http.Handler }
-
-// HTTPS says whether people reach the site over https, which decides the
-// cookies' names and attributes.
-func (s *Server) HTTPS() bool { return s.https }
 
 // Serve answers requests on the listener until ctx ends, then lets those that
 // run finish within the grace, and closes the rest. The listener is closed
@@ -134,11 +122,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	go func() { done <- s.http.Serve(netutil.LimitListener(listener, s.cfg.MaxConnections)) }()
 	select {
 	case err := <-done:
-		s.drain()
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.drain()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownGrace)
 	defer cancel()
 	err := s.http.Shutdown(grace)
@@ -149,36 +135,22 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// Draining is closed once the server begins to stop. A handler that streams
-// for as long as the client likes ends then, because Serve waits for it.
-func Draining(c echo.Context) <-chan struct{} {
-	done, _ := c.Request().Context().Value(drainingKey).(<-chan struct{})
-	return done
-}
-
 // ExtendDeadlines gives this request until now+read to send its body and until
 // now+write to take the answer, instead of the server's 60 s. Zero leaves that
-// deadline as it is; negative takes it away, for streams.
+// deadline as it is.
 func ExtendDeadlines(c echo.Context, read, write time.Duration) error {
 	control := http.NewResponseController(c.Response())
 	if read != 0 {
-		if err := control.SetReadDeadline(deadline(read)); err != nil {
+		if err := control.SetReadDeadline(time.Now().Add(read)); err != nil {
 			return fmt.Errorf("extend the read deadline: %w", err)
 		}
 	}
 	if write != 0 {
-		if err := control.SetWriteDeadline(deadline(write)); err != nil {
+		if err := control.SetWriteDeadline(time.Now().Add(write)); err != nil {
 			return fmt.Errorf("extend the write deadline: %w", err)
 		}
 	}
 	return nil
-}
-
-func deadline(d time.Duration) time.Time {
-	if d < 0 {
-		return time.Time{}
-	}
-	return time.Now().Add(d)
 }
 
 // ipExtractor believes X-Forwarded-For from the named networks only. echo's

@@ -157,12 +157,18 @@ func (a *App) reportSweep(r sweep.Result) {
 
 // sweepSteps are what the sweep does, in its order.
 func sweepSteps(s *stores) []sweep.Step {
+	return append(databaseSteps(s), sweep.Orphans(s.db, s.payloads), sweep.LostFiles(s.db, s.payloads))
+}
+
+// databaseSteps are those that may be done beside a running server. The others
+// remove bytes, and what keeps them from removing those that are being stored
+// is known within one process only.
+func databaseSteps(s *stores) []sweep.Step {
 	return []sweep.Step{
 		sweep.Overdue(s.db),
 		sweep.Cancelled(s.db),
 		sweep.Expiry(s.db),
-		sweep.Orphans(s.db, s.payloads),
-		sweep.LostFiles(s.db, s.payloads),
+		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
 			return int(n), err

@@ -87,6 +87,7 @@ create table fingerprint (
     unique (algorithm, digest)
 );
 create index fingerprint_cohort on fingerprint (cohort_id, id);
+create index fingerprint_digest on fingerprint (digest, id);
 
 create table version_set (
     id       integer primary key,
@@ -214,6 +215,7 @@ create table payload (
     bytes     integer not null,
     stored_at integer not null
 );
+create index payload_oldest on payload (stored_at, sha256);
 
 -- What was refused, kept as it came.
 create table rejected (
@@ -261,7 +263,8 @@ create table operation (
     ended_at       integer
 );
 create index operation_newest on operation (created_at, id);
-create index operation_open on operation (state, id) where state not in ('done', 'cancelled');
+create index operation_open on operation (id) where state not in ('done', 'cancelled');
+create index operation_ending on operation (id) where state = 'cancelled' and (waiting > 0 or in_flight > 0);
 
 create table item (
     operation_id text    not null references operation (id),
@@ -427,9 +430,10 @@ create table cell_month (
 
 create table fingerprint_day (
     fingerprint_id integer not null references fingerprint (id),
+    source_id      integer not null references source (id),
     day            integer not null,
     arrivals       integer not null,
-    primary key (fingerprint_id, day)
+    primary key (fingerprint_id, source_id, day)
 );
 
 -- What came in and went out, a row a source and day. Depth is what was opened,

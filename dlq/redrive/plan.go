@@ -29,6 +29,7 @@ type PlanStore interface {
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	RedrivesOf(ctx context.Context, entryID int64, limit int) ([]dlq.Redrive, error)
 	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
 	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)
 
 	CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Operation, error)
@@ -50,7 +51,8 @@ type Planner struct {
 //
 // The errors are KindForbidden; KindInvalid with every fault, those of a query
 // included; and KindConflict, with both numbers, where what matches now is not
-// what the person saw.
+// what the person saw, or where the one entry is on its way in an operation that
+// the caller may not know of.
 func (p *Planner) Start(ctx context.Context, by dlq.Actor, req Request) (dlq.Operation, error) {
 	if !by.May(dlq.MayDecide) {
 		return dlq.Operation{}, dlq.Errorf(dlq.KindForbidden, "you may not decide what becomes of documents here")
@@ -67,8 +69,12 @@ func (p *Planner) Start(ctx context.Context, by dlq.Actor, req Request) (dlq.Ope
 	}
 	single := req.Kind == dlq.OperationRedrive && len(req.Entries) > 0 && len(members) == 1
 	if single {
-		if running, found, err := p.flightOf(ctx, by, members[0]); err != nil || found {
-			return running, err
+		running, found, err := p.flightOf(ctx, by, members[0])
+		if err != nil {
+			return dlq.Operation{}, err
+		}
+		if found {
+			return p.shown(ctx, by, running)
 		}
 	}
 	o, err := p.start(ctx, by, req, members)
@@ -178,8 +184,22 @@ func (p *Planner) flightOf(ctx context.Context, by dlq.Actor, dlqID string) (dlq
 	return o, err == nil, err
 }
 
+// shown answers an operation to whoever may know of it. To others that it exists
+// is said, because the entry's own state says so, and nothing more.
+func (p *Planner) shown(ctx context.Context, by dlq.Actor, o dlq.Operation) (dlq.Operation, error) {
+	sees, err := p.Store.SeesOperation(ctx, by, o)
+	if err != nil {
+		return dlq.Operation{}, err
+	}
+	if !sees {
+		return dlq.Operation{}, dlq.Errorf(dlq.KindConflict, "it is on its way already; nothing was sent")
+	}
+	return o, nil
+}
+
 // orTheOneBefore answers another's operation where it was quicker with the same
-// one entry. Ours stays, done, with that entry left out as in flight.
+// one entry, and the caller may know of it. Ours stays, done, with that entry left
+// out as in flight.
 func (p *Planner) orTheOneBefore(ctx context.Context, by dlq.Actor, ours dlq.Operation, dlqID string) (dlq.Operation, error) {
 	if ours.Counts[dlq.ItemLeftOut] == 0 {
 		return ours, nil
@@ -190,6 +210,10 @@ func (p *Planner) orTheOneBefore(ctx context.Context, by dlq.Actor, ours dlq.Ope
 	}
 	theirs, found, err := p.flightOf(ctx, by, dlqID)
 	if err != nil || !found {
+		return ours, err
+	}
+	sees, err := p.Store.SeesOperation(ctx, by, theirs)
+	if err != nil || !sees {
 		return ours, err
 	}
 	return theirs, nil

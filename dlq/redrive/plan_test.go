@@ -137,6 +137,26 @@ func TestRequestForOneEntryOnItsWayAnswersTheOperationThatSentIt(t *testing.T) {
 	}
 }
 
+func TestWhoMayNotKnowOfAnOperationIsNotAnsweredIt(t *testing.T) {
+	s := newStand(t)
+	other := dlq.DefaultPolicy("leases")
+	other.Redrive.URL = s.target.URL + "/redrive"
+	s.put(other)
+	id, theirs := s.park("a", "x", ""), s.park("b", "y", `{"source":"leases"}`)
+	o := s.start(id, theirs)
+	limited := reviewer
+	limited.ID, limited.Sources = "p2", []string{"wiki"}
+	ask := func(by dlq.Actor) (dlq.Operation, error) {
+		return s.planner().Start(s.ctx, by, redrive.Request{Kind: dlq.OperationRedrive, Entries: []string{id}, Expect: redrive.NotSaid, Reason: "again"})
+	}
+	if got, err := ask(limited); dlq.KindOf(err) != dlq.KindConflict || got.ID != "" || !strings.Contains(err.Error(), "on its way already") {
+		t.Errorf("answered operation %q and %v, want a conflict", got.ID, err)
+	}
+	if got, err := ask(reviewer); err != nil || got.ID != o.ID {
+		t.Errorf("who sees all sources is answered %q and %v, want %s", got.ID, err, o.ID)
+	}
+}
+
 func TestFiftyAtOnceRedriveTwentyEntriesOnce(t *testing.T) {
 	s := newStand(t)
 	s.target.answers(answer(200, `{"result":"committed"}`))

@@ -12,10 +12,11 @@ const orphanAge = 24 * time.Hour
 
 // PayloadRows are the store's records of which bytes are held.
 type PayloadRows interface {
-	// ForgetOrphans removes records that no entry holds and that are older than
-	// the time, at most limit, and hands each digest to remove within the same
-	// transaction; a record whose bytes stay, stays.
-	ForgetOrphans(ctx context.Context, before time.Time, limit int, remove func(sha256 string) (bool, error)) (int, error)
+	// Orphans lists what no entry holds and what is older than the time.
+	Orphans(ctx context.Context, before time.Time, limit int) ([]string, error)
+	// ForgetOrphans removes the records of bytes that are gone, unless they were
+	// stored again since.
+	ForgetOrphans(ctx context.Context, before time.Time, gone []string) error
 	HoldsPayload(ctx context.Context, sha256 string) (bool, error)
 }
 
@@ -33,12 +34,31 @@ func Orphans(rows PayloadRows, files PayloadFiles) Step {
 	return Step{Name: "orphans", Every: Minute, Do: func(ctx context.Context, now time.Time) (int, string, error) {
 		before := now.Add(-orphanAge)
 		n, err := bySlices(ctx, func(ctx context.Context, limit int) (int, error) {
-			return rows.ForgetOrphans(ctx, before, limit, func(sha256 string) (bool, error) {
-				return files.RemoveIdle(ctx, sha256, before)
-			})
+			return forgetOrphans(ctx, rows, files, before, limit)
 		})
 		return n, counted(n, "stored copy that no document holds was removed", "stored copies that no document holds were removed"), err
 	}}
+}
+
+// forgetOrphans removes the bytes before their records: what is cut off in
+// between is found again, and nothing is removed while arrivals wait for the
+// database.
+func forgetOrphans(ctx context.Context, rows PayloadRows, files PayloadFiles, before time.Time, limit int) (int, error) {
+	orphans, err := rows.Orphans(ctx, before, limit)
+	if err != nil {
+		return 0, err
+	}
+	var gone []string
+	for _, sha256 := range orphans {
+		removed, err := files.RemoveIdle(ctx, sha256, before)
+		if err != nil {
+			return 0, err
+		}
+		if removed {
+			gone = append(gone, sha256)
+		}
+	}
+	return len(gone), rows.ForgetOrphans(ctx, before, gone)
 }
 
 // LostFiles removes bytes that no record names: what a crash between the bytes

@@ -211,12 +211,18 @@ func TestTablesSayWhatTheirCellsBelongTo(t *testing.T) {
 	})
 }
 
-func TestFramesAreSandboxedAndImagesNamed(t *testing.T) {
+func TestAPDFIsFramedWithoutCookiesAndImagesAreNamed(t *testing.T) {
 	item := entryModel()
-	item.Document.Kind, item.Document.Src, item.Document.Alt = entry.PreviewFrame, "/entries/01J1/preview", "Page 1 of the document"
+	item.Document.Kind, item.Document.Src, item.Document.Alt = entry.PreviewPDF, "/entries/01J1/preview/pdf?expires=1", "The stored copy, a PDF"
 	frame := parsed(t, entry.Page(item)).Find("iframe")
-	if sandbox, ok := frame.Attr("sandbox"); !ok || sandbox != "" || frame.AttrOr("title", "") == "" {
-		t.Errorf("sandbox and title: %s", outer(frame))
+	if _, without := frame.Attr("credentialless"); !without || frame.AttrOr("title", "") == "" {
+		t.Errorf("no cookies, and a title: %s", outer(frame))
+	}
+	if _, sandboxed := frame.Attr("sandbox"); sandboxed { // no viewer starts in it; the answer's policy is the sandbox
+		t.Errorf("an empty frame: %s", outer(frame))
+	}
+	if _, lazy := frame.Attr("loading"); lazy { // the address is void after a minute
+		t.Errorf("loaded too late: %s", outer(frame))
 	}
 	item.Document.Kind = entry.PreviewImage
 	if img := parsed(t, entry.Page(item)).Find(".preview img"); img.AttrOr("alt", "") == "" {
