@@ -133,7 +133,7 @@ func (t *Tx) receipt(e entryRow, src dlq.Source) (dlq.Receipt, error) {
 func (t *Tx) countBlocked(src dlq.Source, was entryRow, a packedArrival) (entryRow, error) {
 	is := was
 	is.arrivals++
-	t.countArrival(src.ID, fingerprintRef{was.fingerprintID, was.cohort, was.review}, *a.Envelope.LastSeenAt)
+	t.countArrival(src.ID, fingerprintRef{was.fingerprintID, was.cohort, was.review}, a.Envelope)
 	return is, t.saveEntry(was, is)
 }
 
@@ -206,7 +206,7 @@ func (t *Tx) firstArrival(src dlq.Source, a packedArrival) (entryRow, error) {
 		return e, err
 	}
 	t.countMove(place{}, e.place())
-	t.countArrival(src.ID, fp, *a.Envelope.LastSeenAt)
+	t.countArrival(src.ID, fp, a.Envelope)
 	return e, t.contractAlert(src, e, a)
 }
 
@@ -291,7 +291,7 @@ func (t *Tx) nextArrival(src dlq.Source, was entryRow, a packedArrival) (entryRo
 	effect := s.Arrive(at, a.Envelope.RedriveID, src.EchoesRedriveID, fp.cohort == was.cohort, src.Policy.PoisonThreshold)
 	is := was
 	is.arrivals++
-	t.countArrival(src.ID, fp, *a.Envelope.LastSeenAt)
+	t.countArrival(src.ID, fp, a.Envelope)
 	if effect.SameAttempt {
 		return t.completeAttempt(src, was, is, fp, cell, a, named.AttemptID)
 	}

@@ -28,7 +28,10 @@ func scanCohort(rows *sql.Rows) (dlq.Cohort, error) {
 // Cohorts lists cohorts by what is asked of them, a page at a time. The counts
 // come from the rollups: no entry is read but the oldest of each.
 func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, after string, limit int) (list []dlq.Cohort, next string, err error) {
-	f := cohortFilter(q, by)
+	f, err := s.cohortFilter(ctx, q, by)
+	if err != nil {
+		return nil, "", err
+	}
 	column, descending := "c.parked", true
 	switch q.Sort {
 	case dlq.CohortsByLastSeen:
@@ -67,8 +70,17 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 	return list, next, s.fillCohorts(ctx, by, list)
 }
 
-func cohortFilter(q dlq.CohortQuery, by dlq.Actor) filter {
+func (s *Store) cohortFilter(ctx context.Context, q dlq.CohortQuery, by dlq.Actor) (filter, error) {
 	var f filter
+	if len(q.Having.Terms) > 0 {
+		entries, err := s.filter(ctx, q.Having, by)
+		if err != nil {
+			return f, err
+		}
+		// It comes first, so that its placeholders keep their numbers.
+		f = entries
+		f.where = []string{"c.id in (select m.cohort_id from entry e join fingerprint m on m.id = e.fingerprint_id where " + entries.sql() + ")"}
+	}
 	if q.Review != nil {
 		f.and("c.review = " + f.arg(*q.Review))
 	}
@@ -103,7 +115,7 @@ func cohortFilter(q dlq.CohortQuery, by dlq.Actor) filter {
 		digest := f.arg(q.ID[strings.LastIndexByte(q.ID, ':')+1:])
 		f.and("(c.id = " + id + " or c.id in (select cohort_id from fingerprint where digest = " + digest + "))")
 	}
-	return f
+	return f, nil
 }
 
 // visibleIn is a condition on a cohort's states that counts what the actor may

@@ -150,7 +150,7 @@ func (o *office) dispatch(t *rapid.T) {
 	case 2:
 		o.happened(t, "target gone", o.s.TargetGone(background, r, 410, "it is gone"))
 	default:
-		o.happened(t, "delivered", o.s.DeliveryTaken(background, r, 202))
+		o.happened(t, "delivered", o.s.DeliveryTaken(background, r, 202, "", ""))
 	}
 }
 

@@ -153,15 +153,16 @@ func (s *Store) DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, s
 }
 
 // DeliveryTaken records that the target took a redrive. The clock of its
-// outcome starts here.
-func (s *Store) DeliveryTaken(ctx context.Context, r dlq.Redrive, status int) error {
+// outcome starts here. The sentence and the body are of an answer that meant to
+// say more and was not understood.
+func (s *Store) DeliveryTaken(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		src, _, err := tx.source(r.Source)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`update redrive set state = 'delivered', accepted_at = $1, due_at = $2, last_status = $3, last_error = '', last_body = '', lease_until = 0
-			where id = $4 and state = 'claimed' and lease_epoch = $5`, ms(tx.now), ms(tx.now.Add(src.Policy.Outcomes.Timeout.Std())), status, r.ID, r.LeaseEpoch)
+		n, err := tx.exec(`update redrive set state = 'delivered', accepted_at = $1, due_at = $2, last_status = $3, last_error = $4, last_body = $5, lease_until = 0
+			where id = $6 and state = 'claimed' and lease_epoch = $7`, ms(tx.now), ms(tx.now.Add(src.Policy.Outcomes.Timeout.Std())), status, sentence, body, r.ID, r.LeaseEpoch)
 		if err != nil {
 			return fmt.Errorf("record a delivery: %w", err)
 		}

@@ -43,7 +43,7 @@ func (f *filter) sql() string {
 }
 
 // cellColumns are the terms that a cell answers for all of its entries.
-var cellColumns = map[string]string{"class": "c.error_class", "type": "c.error_type", "reason": "c.reason", "stage": "c.stage", "content": "c.content_type"}
+var cellColumns = map[string]string{"class": "c.error_class", "reason": "c.reason", "stage": "c.stage", "content": "c.content_type"}
 
 // filter makes a filter of a query, for the sources that the actor may see.
 // Cohorts are looked up first: with their members' ids in the condition, a
@@ -112,6 +112,12 @@ func compile(q dlq.Query, by dlq.Actor, members map[string][]int64, now time.Tim
 }
 
 func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool) {
+	if t.Key == "type" {
+		return f.either(t.Values, func(v string) string {
+			whole, last := f.arg(v), f.arg("%."+escapeLike(v))
+			return "(c.error_type = " + whole + " or c.error_type like " + last + " escape '\\' or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
+		}), true
+	}
 	if column, ok := cellColumns[t.Key]; ok {
 		return column + " in (" + f.list(t.Values) + ")", true
 	}
@@ -137,11 +143,7 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 			return "(e.doc_id = " + f.arg(v) + " or e.dlq_id = " + f.arg(v) + " or e.sender_id = " + f.arg(v) + ")"
 		}), false
 	case "sha256":
-		return f.either(t.Values, func(v string) string {
-			high := f.arg(v + "g") // after every hex digit
-			low := f.arg(v)
-			return "((e.payload_sha256 >= " + low + " and e.payload_sha256 < " + high + ") or (e.held_sha256 >= " + low + " and e.held_sha256 < " + high + "))"
-		}), false
+		return f.either(t.Values, f.digest), false
 	case "file":
 		return f.either(t.Values, func(v string) string {
 			return "e.filename like " + f.arg(strings.ReplaceAll(escapeLike(v), "*", "%")) + " escape '\\'"
@@ -172,9 +174,20 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 	}
 	return f.either(t.Values, func(v string) string {
 		like := f.arg("%" + escapeLike(v) + "%")
+		digest := ""
+		if len(v) >= 8 && len(v) <= 64 && strings.Trim(v, "0123456789abcdef") == "" {
+			digest = " or " + f.digest(v)
+		}
 		return "(e.message like " + like + " escape '\\' or e.doc_id like " + like + " escape '\\' or e.filename like " + like +
-			" escape '\\' or e.cell_id in (select id from cell where error_type like " + like + " escape '\\'))"
+			" escape '\\' or e.cell_id in (select id from cell where error_type like " + like + " escape '\\')" + digest + ")"
 	}), false
+}
+
+// digest is a condition on the bytes that failed, or that are held, by the first
+// digits of their digest.
+func (f *filter) digest(v string) string {
+	low, high := f.arg(v), f.arg(v+"g") // after every hex digit
+	return "((e.payload_sha256 >= " + low + " and e.payload_sha256 < " + high + ") or (e.held_sha256 >= " + low + " and e.held_sha256 < " + high + "))"
 }
 
 func (f *filter) either(values []string, condition func(string) string) string {

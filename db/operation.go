@@ -10,7 +10,7 @@ import (
 	"dlo/dlq"
 )
 
-const operationColumns = `id, kind, state, why, query, expect, reason, actor_kind, actor_id, actor_name, mode, accept_unknown, canary, step, rate, concurrency, stop_share,
+const operationColumns = `(select count(*) from redrive r where r.operation_id = operation.id and r.state in ('pending', 'claimed') and r.sent_at is null), id, kind, state, why, query, expect, reason, actor_kind, actor_id, actor_name, mode, accept_unknown, canary, step, rate, concurrency, stop_share,
 	days, until, grant_kind, total, waiting, in_flight, settled, left_out, cancelled, created_at, updated_at, ended_at`
 
 func scanOperation(scan func(...any) error) (dlq.Operation, error) {
@@ -19,7 +19,7 @@ func scanOperation(scan func(...any) error) (dlq.Operation, error) {
 	var until, created, updated int64
 	var ended sql.NullInt64
 	var waiting, inFlight, settled, leftOut, cancelled int64
-	if err := scan(&o.ID, &o.Kind, &o.State, &o.Why, &o.Query, &o.Expect, &o.Reason, &o.Actor.Kind, &o.Actor.ID, &o.Actor.Name, &o.Mode, &o.AcceptUnknown, &canary, &o.Step,
+	if err := scan(&o.Unsent, &o.ID, &o.Kind, &o.State, &o.Why, &o.Query, &o.Expect, &o.Reason, &o.Actor.Kind, &o.Actor.ID, &o.Actor.Name, &o.Mode, &o.AcceptUnknown, &canary, &o.Step,
 		&o.Rate, &o.Concurrency, &o.StopShare, &o.Days, &until, &o.Grant, &o.Total, &waiting, &inFlight, &settled, &leftOut, &cancelled, &created, &updated, &ended); err != nil {
 		return o, err
 	}
@@ -503,12 +503,13 @@ func (s *Store) VoidPreparations(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// Items lists the items of an operation in their order, after a position.
-func (s *Store) Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error) {
+// Items lists the items of an operation in their order, after a position: all, or
+// those in a state, or with an outcome.
+func (s *Store) Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error) {
 	var out []dlq.Item
 	err := each(ctx, s.reader(), `select i.entry_id, i.dlq_id, i.position, coalesce(s.name, ''), coalesce(e.doc_id, ''), i.state, i.why, coalesce(i.redrive_id, ''), coalesce(r.outcome, '')
 		from item i left join entry e on e.id = i.entry_id left join source s on s.id = e.source_id left join redrive r on r.id = i.redrive_id
-		where i.operation_id = $1 and i.position > $2 and ($3 = '' or i.state = $3) order by i.position limit $4`, []any{operationID, after, state, limit}, func(rows *sql.Rows) error {
+		where i.operation_id = $1 and i.position > $2 and ($3 = '' or i.state = $3) and ($4 = '' or r.outcome = $4) order by i.position limit $5`, []any{operationID, after, state, outcome, limit}, func(rows *sql.Rows) error {
 		i := dlq.Item{OperationID: operationID}
 		if err := rows.Scan(&i.EntryID, &i.DLQID, &i.Position, &i.Source, &i.DocID, &i.State, &i.Why, &i.RedriveID, &i.Outcome); err != nil {
 			return err

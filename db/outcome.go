@@ -86,7 +86,7 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 	if err != nil {
 		return receipt, err
 	}
-	if o.by.Kind == dlq.ActorToken { // what we conclude from an answer ourselves is no report
+	if o.Told { // what we conclude from a status ourselves is no report
 		if _, err := t.exec(`update source set reported = reported + 1 where id = $1`, e.sourceID); err != nil {
 			return receipt, fmt.Errorf("count the report: %w", err)
 		}

@@ -81,7 +81,7 @@ func (t *Tx) addPerson(by dlq.Actor, p dlq.Person, hash string) (dlq.Person, err
 		}
 		return p, fmt.Errorf("add person: %w", err)
 	}
-	return p, t.audit(by, auditEntry{action: "person.added", detail: map[string]any{"person": p.ID, "email": p.Email, "role": p.Role}})
+	return p, t.audit(by, auditEntry{action: "person.added", detail: map[string]any{"person": p.ID, "email": p.Email, "role": p.Role, "sources": p.Sources}})
 }
 
 // ChangePerson changes somebody's role, sources and whether they may sign in.

@@ -82,7 +82,7 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
 		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
 		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
-		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", 0, 5); return err },
+		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
 		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
 		"an operation's outcomes":        func() error { _, err := s.OutcomeCounts(background, last.DLQID); return err },
 		"the alerts":                     func() error { _, err := s.Alerts(background, 5); return err },

@@ -146,10 +146,14 @@ func (t *Tx) settleRedrive(r *dlq.Redrive, s settlement) error {
 	if n == 0 {
 		return nil // settled already: whoever came first has said what it was
 	}
-	if _, err := t.exec(`update item set state = 'settled' where redrive_id = $1 and state = 'in_flight'`, r.ID); err != nil {
+	state := dlq.ItemSettled
+	if s.outcome == dlq.OutcomeCancelled {
+		state = dlq.ItemCancelled
+	}
+	if _, err := t.exec(`update item set state = $1 where redrive_id = $2 and state = 'in_flight'`, state, r.ID); err != nil {
 		return fmt.Errorf("settle item: %w", err)
 	}
-	return t.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemSettled, 1)
+	return t.itemMoved(r.OperationID, dlq.ItemInFlight, state, 1)
 }
 
 // settleByArrival settles the redrive in flight where an arrival is, or is taken

@@ -152,11 +152,12 @@ func (t *Tx) countMove(was, is place) {
 }
 
 // countArrival counts one accepted arrival in a cohort, a day and a source.
-func (t *Tx) countArrival(source int64, fp fingerprintRef, at time.Time) {
+func (t *Tx) countArrival(source int64, fp fingerprintRef, e dlq.Envelope) {
+	at := *e.LastSeenAt
 	c := t.job.cohort(fp.cohort)
 	c.arrivals++
 	c.lastSeen = max(c.lastSeen, ms(at))
-	c.firstSeen = earliest(c.firstSeen, ms(at))
+	c.firstSeen = earliest(c.firstSeen, ms(*e.FirstSeenAt))
 	t.job.days[fingerprintDay{fp.id, source, dayOf(at)}]++
 	s := t.job.source(sourceDay{source, dayOf(t.now), fp.review})
 	s.arrivals++

@@ -87,7 +87,7 @@ func deliver(t testing.TB, s *dbtest.DB, r dlq.Redrive) {
 	if ok, err := s.BeginDelivery(background, r); err != nil || !ok {
 		t.Fatalf("begin delivery: %v, %v", ok, err)
 	}
-	if err := s.DeliveryTaken(background, r, 202); err != nil {
+	if err := s.DeliveryTaken(background, r, 202, "", ""); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -248,6 +248,7 @@ type CohortQuery struct {
 	Source string
 	Class  string
 	Text   string // in its type, template or frame
+	Having Query  // with at least one entry that this matches
 	Sort   CohortSort
 }
 

@@ -119,6 +119,7 @@ type Operation struct {
 	Grant         Grant     // of a release
 	Total         int64     // items
 	Counts        map[ItemState]int64
+	Unsent        int64 // of those in flight: no delivery of them was begun
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	EndedAt       time.Time

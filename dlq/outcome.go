@@ -61,6 +61,7 @@ type Outcome struct {
 	PayloadSHA256 string
 	Versions      Versions
 	Failure       *Envelope      // the error fields of a failed one; nil when it names none
+	Told          bool           // the pipeline said so itself, and it was not concluded from a status
 	Cut           map[string]int // original length in bytes of each of its texts that was cut
 }
 
@@ -128,7 +129,9 @@ func withFlight(e OutcomeEffect) OutcomeEffect {
 func (s Standing) settleLate(e OutcomeEffect, result OutcomeResult, at Position) OutcomeEffect {
 	if result == OutcomeFailed || result == OutcomeSuperseded {
 		e.Applied, e.History = true, true
-		e.Contradicts = s.Status == StatusResolved
+		if e.Contradicts = s.Status == StatusResolved; e.Contradicts {
+			e.Applied, e.Why = false, "the document was resolved before; this is kept in its history and changes nothing"
+		}
 		return e
 	}
 	e.Register = true

@@ -210,6 +210,9 @@ func parseTerm(w queryWord) (Term, string) {
 		if key.form == "choice" && !slices.Contains(key.choice, v) {
 			return t, "one of " + strings.Join(key.choice, ", ")
 		}
+		if slices.Contains(componentOrder, key.name) && strings.HasPrefix(v, "!") {
+			return t, "a version as it was sent; a minus before the term turns it around"
+		}
 		if key.name == "cohort" && len(v[strings.LastIndexByte(v, ':')+1:]) < 4 {
 			return t, "four characters or more of a cohort's id or fingerprint"
 		}

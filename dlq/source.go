@@ -2,10 +2,8 @@ package dlq
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -147,35 +145,6 @@ func DefaultPolicy(name string) SourcePolicy {
 		ConfidenceFloor: 0.75,
 		Limits:          LimitPolicy{Depth: 6000, Age: Days(90), QuotaBytes: 50 << 30},
 	}
-}
-
-// ParsePolicy reads a policy from JSON, over the defaults. Unknown fields are
-// faults, so that a misspelt setting is not silently the default.
-func ParsePolicy(name string, body []byte) (SourcePolicy, error) {
-	if _, err := DecodeObject(body); err != nil {
-		return SourcePolicy{}, err
-	}
-	p := DefaultPolicy(name)
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil && !errors.Is(err, io.EOF) {
-		return SourcePolicy{}, Invalid("the source's policy was not understood", policyFault(err))
-	}
-	if name != "" && p.Name != name {
-		return SourcePolicy{}, Invalid("the source's policy was not understood", Fault{"/name", fmt.Sprintf("the address says %q, and the body %q", name, shorten(p.Name, 40))})
-	}
-	if faults := p.Validate(); len(faults) > 0 {
-		return SourcePolicy{}, Invalid("the source's policy was not understood", faults...)
-	}
-	return p, nil
-}
-
-func policyFault(err error) Fault {
-	var typeErr *json.UnmarshalTypeError
-	if errors.As(err, &typeErr) {
-		return Fault{"/" + strings.ReplaceAll(typeErr.Field, ".", "/"), fmt.Sprintf("%s expected, got %s", typeErr.Type, typeErr.Value)}
-	}
-	return Fault{"", strings.TrimPrefix(err.Error(), "json: ")}
 }
 
 // ValidSourceName says whether s can name a source: 1 to 128 characters, none

@@ -3,6 +3,7 @@ package dlq
 import (
 	"encoding/json"
 	"reflect"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -44,24 +45,26 @@ func TestAPolicyReplacesWhatItNamesAndNothingElse(t *testing.T) {
 
 func TestAPolicyNamesItsFaults(t *testing.T) {
 	for body, want := range map[string][]string{
-		`{"name":"leases"}`:                                              {"/name"},
-		`{"redrive":{"url":"ftp://x/y"}}`:                                {"/redrive/url"},
-		`{"redrive":{"url":"https://user:secret@x/y"}}`:                  {"/redrive/url"},
-		`{"redrive":{"mode":"yes","rate":0,"concurrency":0}}`:            {"/redrive/mode", "/redrive/rate", "/redrive/concurrency"},
-		`{"redrive":{"secret":"hunter2"}}`:                               {"/redrive/secret"},
-		`{"redrive":{"retry":{"first":"1h","max":"1s"}}}`:                {"/redrive/retry"},
-		`{"outcomes":{"mode":"check"}}`:                                  {"/outcomes/check_url"},
-		`{"outcomes":{"mode":"guess","timeout":"0s"}}`:                   {"/outcomes/mode", "/outcomes/timeout"},
-		`{"retention":{"entry_ttl":"59m"}}`:                              {"/retention/entry_ttl"},
-		`{"retention":{"max_ttl":"89d"}}`:                                {"/retention/max_ttl"},
-		`{"retention":{"entry_ttl":"forever"}}`:                          {"/retention/entry_ttl"},
-		`{"poison_threshold":0,"confidence_floor":1.5}`:                  {"/poison_threshold", "/confidence_floor"},
-		`{"runbook":"` + strings.Repeat("x", 16<<10+1) + `"}`:            {"/runbook"},
-		`{"alerts":{"url":"javascript:alert(1)"},"limits":{"depth":-1}}`: {"/limits/depth", "/alerts/url"},
-		`{"poison_treshold":3}`:                                          {""},
-		`{"poison_threshold":"three"}`:                                   {"/poison_threshold"},
+		`{"name":"leases"}`:                                                                        {"/name"},
+		`{"redrive":{"url":"ftp://x/y"}}`:                                                          {"/redrive/url"},
+		`{"redrive":{"url":"https://user:secret@x/y"}}`:                                            {"/redrive/url"},
+		`{"redrive":{"mode":"yes","rate":0,"concurrency":0}}`:                                      {"/redrive/mode", "/redrive/rate", "/redrive/concurrency"},
+		`{"redrive":{"secret":"hunter2"}}`:                                                         {"/redrive/secret"},
+		`{"redrive":{"retry":{"first":"1h","max":"1s"}}}`:                                          {"/redrive/retry"},
+		`{"outcomes":{"mode":"check"}}`:                                                            {"/outcomes/check_url"},
+		`{"outcomes":{"mode":"guess","timeout":"0s"}}`:                                             {"/outcomes/mode", "/outcomes/timeout"},
+		`{"retention":{"entry_ttl":"59m"}}`:                                                        {"/retention/entry_ttl"},
+		`{"retention":{"max_ttl":"89d"}}`:                                                          {"/retention/max_ttl"},
+		`{"retention":{"entry_ttl":"forever"}}`:                                                    {"/retention/entry_ttl"},
+		`{"poison_threshold":0,"confidence_floor":1.5}`:                                            {"/poison_threshold", "/confidence_floor"},
+		`{"runbook":"` + strings.Repeat("x", 16<<10+1) + `"}`:                                      {"/runbook"},
+		`{"alerts":{"url":"javascript:alert(1)"},"limits":{"depth":-1}}`:                           {"/limits/depth", "/alerts/url"},
+		`{"poison_treshold":3}`:                                                                    {"/poison_treshold"},
+		`{"Owner":"x","redrive":{"rate":-5,"mode":"maybe","retry":{"budget":"90x"},"target":"y"}}`: {"/Owner", "/redrive/mode", "/redrive/rate", "/redrive/retry/budget", "/redrive/target"},
+		`{"poison_threshold":"three"}`:                                                             {"/poison_threshold"},
 	} {
 		_, err := ParsePolicy("wiki", []byte(body))
+		sort.Strings(want)
 		if KindOf(err) != KindInvalid || !reflect.DeepEqual(pointersOf(err), want) {
 			t.Errorf("%.80s: %v at %q, want %q", body, err, pointersOf(err), want)
 		}

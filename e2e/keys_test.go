@@ -36,7 +36,9 @@ func TestKeysMoveOpenSelectAndAskAndNeverFireByThemselves(t *testing.T) {
 	b.do(chromedp.KeyEvent("q"))
 	b.until("q asks", func() bool { return b.has("dialog[open] #confirm-form") })
 	b.do(chromedp.KeyEvent("\x1b"))
-	b.until("Escape closes the dialog", func() bool { return !b.has("dialog[open]") })
+	b.until("Escape closes the dialog and gives the focus back", func() bool {
+		return evaluate[bool](b, `!document.querySelector("dialog[open]") && !document.activeElement.closest("dialog")`)
+	})
 	var list struct {
 		Items []any `json:"items"`
 	}
@@ -46,6 +48,7 @@ func TestKeysMoveOpenSelectAndAskAndNeverFireByThemselves(t *testing.T) {
 	b.do(chromedp.KeyEvent("?"))
 	b.until("? shows all keys", func() bool { return b.has("#keys[open]") })
 	b.do(chromedp.KeyEvent("\x1b"))
+	b.until("Escape closes them", func() bool { return !b.has("#keys[open]") })
 	b.do(chromedp.KeyEvent("g"))
 	b.loadBy(chromedp.KeyEvent("c"))
 	if b.at() != "/cohorts" {

@@ -61,7 +61,7 @@ func TestWhatEachScopeMayNot(t *testing.T) {
 	for scope, calls := range map[dlq.Scope][]string{
 		dlq.ScopeIngest:  {"GET " + apiDeadLetters, "GET " + apiDeadLetters + "/" + id, "GET " + apiDeadLetters + "/" + id + "/payload", "POST " + apiDeadLetters + "/" + id + "/probe", "POST /api/v1/outcomes", "GET /api/v1/sources", "GET /api/v1/cohorts"},
 		dlq.ScopeOutcome: {"POST " + apiDeadLetters, "GET " + apiDeadLetters, "POST /api/v1/redrives"},
-		dlq.ScopeRead:    {"GET /api/v1/audit", "POST " + apiDeadLetters, "POST " + apiDeadLetters + "/" + id + "/notes", "POST /api/v1/redrives", "PUT /api/v1/sources/wiki", "POST /api/v1/pause"},
+		dlq.ScopeRead:    {"GET /api/v1/audit", "POST " + apiDeadLetters, "POST " + apiDeadLetters + "/" + id + "/notes", "POST " + apiDeadLetters + "/" + id + "/probe", "POST /api/v1/redrives", "PUT /api/v1/sources/wiki", "POST /api/v1/pause"},
 		dlq.ScopeAct:     {"GET /api/v1/audit", "PUT /api/v1/sources/wiki", "GET " + apiDeadLetters, "POST " + apiDeadLetters, "POST /api/v1/outcomes"},
 		dlq.ScopeAdmin:   {"POST " + apiDeadLetters, "POST /api/v1/redrives", "GET " + apiDeadLetters},
 	} {
@@ -134,7 +134,7 @@ func TestATokenOfOneSourceFindsNothingOfAnother(t *testing.T) {
 	for _, c := range []apiCall{
 		{method: get, path: entry, scope: dlq.ScopeRead},
 		{method: get, path: entry + "/payload", scope: dlq.ScopeRead},
-		{method: post, path: entry + "/probe", scope: dlq.ScopeRead},
+		{method: post, path: entry + "/probe", scope: dlq.ScopeAct},
 		{method: post, path: entry + "/quarantine", scope: dlq.ScopeAct, body: act},
 		{method: post, path: entry + "/release", scope: dlq.ScopeAct, body: act},
 		{method: post, path: entry + "/extend", scope: dlq.ScopeAct, body: act},

@@ -81,7 +81,9 @@ func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
 	return a
 }
 
-// listCohorts is GET /cohorts. q is free text over type, template and frame.
+// listCohorts is GET /cohorts. q is the query language: a cohort is listed if it
+// has an entry that matches; a bare word is looked for in what the cohort says of
+// itself, its type, template and frame.
 func (h *Handlers) listCohorts(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	limit, cursor, err := page(c)
@@ -92,7 +94,18 @@ func (h *Handlers) listCohorts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := dlq.CohortQuery{Source: c.QueryParam("source"), Class: c.QueryParam("class"), Status: dlq.Status(c.QueryParam("status")), Text: c.QueryParam("q"), Sort: sort}
+	q := dlq.CohortQuery{Source: c.QueryParam("source"), Class: c.QueryParam("class"), Status: dlq.Status(c.QueryParam("status")), Sort: sort}
+	terms, bad := dlq.ParseQuery(c.QueryParam("q"))
+	if len(bad) > 0 {
+		return dlq.QueryError(bad)
+	}
+	for _, t := range terms.Terms {
+		if t.Key == "" && !t.Negated && q.Text == "" {
+			q.Text = t.Values[0]
+		} else {
+			q.Having.Terms = append(q.Having.Terms, t)
+		}
+	}
 	if q.Status != "" && !q.Status.Valid() {
 		return dlq.Invalid("the list was not understood", dlq.Fault{Pointer: "/status", Detail: "a status expected"})
 	}

@@ -367,7 +367,7 @@ func (h *Handlers) probeEntry(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	now, reading, err := h.askSource(c, e, body.Fetch)
+	now, reading, err := h.askSource(c, by, e, body.Fetch)
 	if err != nil {
 		return err
 	}
@@ -375,8 +375,9 @@ func (h *Handlers) probeEntry(c echo.Context) error {
 }
 
 // askSource asks what the document is now, reads the answer against the current
-// evidence, and keeps both.
-func (h *Handlers) askSource(c echo.Context, e dlq.Entry, fetch bool) (dlq.SourceNow, dlq.Evidence, error) {
+// evidence, and keeps both. The question carries credentials of the source, so who
+// had it asked stands in the trail.
+func (h *Handlers) askSource(c echo.Context, by dlq.Actor, e dlq.Entry, fetch bool) (dlq.SourceNow, dlq.Evidence, error) {
 	ctx := c.Request().Context()
 	src, err := h.Store.Source(ctx, e.Source)
 	if err != nil {
@@ -400,7 +401,10 @@ func (h *Handlers) askSource(c echo.Context, e dlq.Entry, fetch bool) (dlq.Sourc
 		return now, dlq.Evidence{}, err
 	}
 	reading := probe.Read(policy.Kind, storedValidators(e, failed), now)
-	return now, reading, h.Store.SaveProbe(ctx, e.ID, e.EvidenceID, now, reading)
+	if err := h.Store.SaveProbe(ctx, e.ID, e.EvidenceID, now, reading); err != nil {
+		return now, reading, err
+	}
+	return now, reading, h.Store.Audit(ctx, by, "source.asked", &e, e.Source, map[string]any{"fetch": fetch, "reading": reading.Bytes, "grade": reading.Grade})
 }
 
 // storedValidators are what is known of the document as of its failure.

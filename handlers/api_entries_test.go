@@ -302,7 +302,7 @@ func TestAProbeSaysWhatTheSourceSaysAndWhatThatMeans(t *testing.T) {
 		ids[doc] = a.park(obj{"source": "wiki", "doc_id": doc, "source_version": `"v1"`, "payload_sha256": digestOf("document then")}).DLQID
 	}
 	probe := func(doc string, body any) obj {
-		return a.post(apiDeadLetters+"/"+ids[doc]+"/probe", dlq.ScopeRead, body).want(http.StatusOK).object()
+		return a.post(apiDeadLetters+"/"+ids[doc]+"/probe", dlq.ScopeAct, body).want(http.StatusOK).object()
 	}
 	if got := probe("1", nil); got["bytes"] != "unknown" || got["said"].(obj)["failure"] != "refused" {
 		t.Errorf("an address on this machine was asked: %v", got)
@@ -319,5 +319,14 @@ func TestAProbeSaysWhatTheSourceSaysAndWhatThatMeans(t *testing.T) {
 	}
 	if document := a.entry(ids["1"])["document"].(obj); document["evidence"].(obj)["grade"] != "digest" {
 		t.Errorf("the entry shows %v", document)
+	}
+	// Credentials of ours went out: who made them go is in the trail.
+	rows := slices.DeleteFunc(a.get("/api/v1/audit", dlq.ScopeAdmin).items(), func(row obj) bool { return row["action"] != "source.asked" })
+	if len(rows) != 6 {
+		t.Fatalf("%d of 6 questions are in the trail", len(rows))
+	}
+	row, detail := rows[0], rows[0]["detail"].(obj)
+	if row["actor"] != "act@" || row["dlq_id"] != ids["1"] || row["source"] != "wiki" || detail["fetch"] != true || detail["reading"] != "changed" || detail["grade"] != "digest" || len(detail) != 3 {
+		t.Errorf("the trail tells the question as %v", row)
 	}
 }

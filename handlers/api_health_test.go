@@ -1,10 +1,13 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -16,6 +19,7 @@ func TestReadyFailsWithoutThePayloadFolderAndTheProcessStaysUp(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(a.folder, "blobs")); err != nil {
 		t.Fatal(err)
 	}
+	a.clock.forward(readyFor)
 	answer := ask("/readyz").want(http.StatusServiceUnavailable)
 	if answer.header.Get("Retry-After") == "" || strings.Contains(string(answer.body), a.folder) {
 		t.Errorf("not ready is told as %q with %v", answer.body, answer.header)
@@ -26,6 +30,40 @@ func TestReadyFailsWithoutThePayloadFolderAndTheProcessStaysUp(t *testing.T) {
 	answer.problem(http.StatusServiceUnavailable, "unavailable")
 	if strings.Contains(string(answer.body), a.folder) {
 		t.Error("the answer names a folder")
+	}
+}
+
+// countedPayloads is a payload store that counts how often it is looked at, and
+// takes a look only when it is let.
+type countedPayloads struct {
+	Payloads
+	looks atomic.Int32
+	let   chan struct{}
+}
+
+func (p *countedPayloads) Ping(ctx context.Context) error {
+	p.looks.Add(1)
+	<-p.let
+	return p.Payloads.Ping(ctx)
+}
+
+func TestAskingWhetherItIsReadyCostsOneLookASecond(t *testing.T) {
+	a := newAPI(t)
+	payloads := &countedPayloads{Payloads: a.handlers.Payloads, let: make(chan struct{})}
+	a.handlers.Payloads = payloads
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { a.do(apiCall{method: http.MethodGet, path: "/readyz"}).want(http.StatusOK) })
+	}
+	close(payloads.let)
+	all.Wait()
+	if n := payloads.looks.Load(); n != 1 {
+		t.Errorf("20 who asked within a second made it look %d times", n)
+	}
+	a.clock.forward(readyFor)
+	a.do(apiCall{method: http.MethodGet, path: "/readyz"}).want(http.StatusOK)
+	if n := payloads.looks.Load(); n != 2 {
+		t.Errorf("a second later it has looked %d times", n)
 	}
 }
 

@@ -181,7 +181,7 @@ func (h *Handlers) listItems(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := h.Store.Items(c.Request().Context(), o.ID, state, after, limit+1)
+	list, err := h.Store.Items(c.Request().Context(), o.ID, state, dlq.OutcomeResult(c.QueryParam("outcome")), after, limit+1)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -163,8 +164,12 @@ func payloadError(err error) error {
 	return err
 }
 
-// batchLines is how many envelopes of a batch share a commit.
-const batchLines = 256
+// batchLines is how many envelopes of a batch share a commit, and batchCommitTime
+// how long that may take.
+const (
+	batchLines      = 256
+	batchCommitTime = 30 * time.Second
+)
 
 type batchAnswer struct {
 	Line    int          `json:"line"`
@@ -191,7 +196,14 @@ func (h *Handlers) parkBatch(c echo.Context) error {
 	var parcels []intake.Parcel
 	var numbers []int
 	flush := func() error {
-		results := h.Intake.ReceiveBatch(c.Request().Context(), by, parcels)
+		if len(parcels) == 0 {
+			return nil
+		}
+		// The lines that came whole are stored, also where the sender is gone by
+		// now, or its body broke off behind them.
+		ctx, stop := context.WithTimeout(context.WithoutCancel(c.Request().Context()), batchCommitTime)
+		defer stop()
+		results := h.Intake.ReceiveBatch(ctx, by, parcels)
 		for i, r := range results {
 			a := batchAnswer{Line: numbers[i]}
 			if r.Err != nil {

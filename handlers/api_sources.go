@@ -260,22 +260,3 @@ func (h *Handlers) listAudit(c echo.Context) error {
 	}
 	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
 }
-
-// healthz says that the process answers.
-func (h *Handlers) healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
-
-// readyz says that the database and the payload store answer too.
-func (h *Handlers) readyz(c echo.Context) error {
-	ctx := c.Request().Context()
-	if err := h.Store.Ping(ctx); err != nil {
-		return err
-	}
-	if err := h.Payloads.Ping(ctx); err != nil {
-		return err
-	}
-	return c.String(http.StatusOK, "ready\n")
-}
-
-func (h *Handlers) openAPI(c echo.Context) error {
-	return c.Blob(http.StatusOK, "application/yaml", h.OpenAPI)
-}

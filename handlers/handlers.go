@@ -19,8 +19,8 @@ import (
 	"dlo/web"
 )
 
-// Handlers is what the handlers share. All fields are set once, before the
-// first request.
+// Handlers is what the handlers share. The exported fields are set once, before
+// the first request.
 type Handlers struct {
 	Store     Store
 	Intake    *intake.Intake
@@ -38,6 +38,8 @@ type Handlers struct {
 	MaxFetch  int64 // bytes of fetch-and-hash
 	OpenAPI   []byte
 	Wake      func() // tells the dispatcher that there is work; may be nil
+
+	readiness readiness
 }
 
 // wake tells the dispatcher that there is work, where there is one.
@@ -99,7 +101,7 @@ type Store interface {
 	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
 	Operations(ctx context.Context, before string, limit int) ([]dlq.Operation, error)
 	OpenOperations(ctx context.Context) ([]dlq.Operation, error)
-	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)
+	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
 	MoveOperation(ctx context.Context, by dlq.Actor, id string, to dlq.OperationState, why string) (dlq.Operation, error)
@@ -118,7 +120,7 @@ type Store interface {
 
 	Alerts(ctx context.Context, limit int) ([]dlq.Alert, error)
 	Alert(ctx context.Context, id string) (dlq.Alert, error)
-	StandingAlerts(ctx context.Context) (int64, error)
+	StandingAlertsOf(ctx context.Context, by dlq.Actor) (int64, error)
 	AcknowledgeAlert(ctx context.Context, by dlq.Actor, id string) error
 
 	Audit(ctx context.Context, by dlq.Actor, action string, entry *dlq.Entry, source string, detail map[string]any) error

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestTheHomePageAsksForWhatItsAddressSays(t *testing.T) {
 			t.Errorf("%q asks for review %v", query, got.Review)
 		}
 		got.Review, want.Review = nil, nil
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q asks for %+v, want %+v", query, got, want)
 		}
 	}

@@ -80,7 +80,7 @@ func (h *Handlers) confirmFacts(ctx context.Context, by dlq.Actor, chosen choice
 		return f, err
 	}
 	if chosen.action == dlq.OperationRedrive {
-		f.preview, err = h.previewRedrive(ctx, by, chosen.request())
+		f.preview, err = redrive.PreviewOf(ctx, h.Store, by, chosen.request())
 	}
 	return f, err
 }
@@ -163,9 +163,4 @@ func (h *Handlers) readChosenSources(ctx context.Context, f *confirmFacts, perSo
 		f.sources = append(f.sources, chosenSource{source: s, running: running, count: perSource[name]})
 	}
 	return nil
-}
-
-// previewRedrive says what a redrive would do if it were started now.
-func (h *Handlers) previewRedrive(ctx context.Context, by dlq.Actor, req redrive.Request) (redrive.Preview, error) {
-	return redrive.PreviewOf(ctx, h.Store, by, req)
 }

@@ -191,7 +191,7 @@ func (h *Handlers) oneRedriven(ctx context.Context, before dlq.Entry, o dlq.Oper
 		}
 		return flash, nil
 	}
-	items, err := h.Store.Items(ctx, o.ID, dlq.ItemLeftOut, 0, 1)
+	items, err := h.Store.Items(ctx, o.ID, dlq.ItemLeftOut, "", 0, 1)
 	if err != nil {
 		return flash, err
 	}

@@ -148,6 +148,10 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 			continue
 		}
 		l := confirm.LeftOut{Count: grouped(n), Why: leftOutWords[why], Href: leftOutHref(f.choice.query, why)}
+		if f.looksAtSome() {
+			l.Why = strings.TrimSpace(firstWords(f)) + ": " + l.Why
+			l.Href = "" // the rows behind it would be more than the number says
+		}
 		if why == dlq.LeftQuarantined && p.Quarantined > 0 {
 			l.Why += fmt.Sprintf(" (%s at the threshold go there instead)", grouped(p.Quarantined))
 		}
@@ -163,19 +167,39 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 		m.Facts = append(m.Facts, components.KV{Key: "Runs there", Value: shownLine(runningWords(f.sources[0].running), 200)})
 	}
 	if p.Skipped > 0 {
-		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: documents(p.Skipped) + " will be resolved without being sent.", Text: "Their keys are in the register of commits already."})
+		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: documents(p.Skipped) + firstWords(f) + " will be resolved without being sent.", Text: "Their keys are in the register of commits already."})
 	}
 	m.Notices = append(m.Notices, redriveNotices(f)...)
-	if p.Goes+p.Skipped == 0 && p.Quarantined == 0 {
+	if f.looksAtSome() {
+		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: "Looked at before the click: the first " + grouped(p.Looked) + " of these " + grouped(f.count) + ".",
+			Text: "What of the others cannot go is left out when it runs, and stands on the operation's page with why."})
+	} else if p.Goes+p.Skipped == 0 && p.Quarantined == 0 {
 		return
 	}
 	label := actionWords[dlq.OperationRedrive]
-	if !f.choice.single() {
+	switch {
+	case f.looksAtSome():
+		label += " what can go of " + grouped(f.count)
+	case !f.choice.single():
 		label += " " + grouped(p.Goes+p.Skipped)
 	}
 	form := confirmForm(f, label)
 	form.Inputs = append(form.Inputs, modeInput(f), components.Input{Name: "accept_unknown", Label: "Send the stored copy also where nobody can tell whether the document changed", Kind: components.InputCheck, Value: "1", On: f.choice.acceptUnknown}, reasonInput(f))
 	m.Form = &form
+}
+
+// looksAtSome says that the preview is of the first of the chosen documents only.
+func (f confirmFacts) looksAtSome() bool {
+	return f.preview.Looked == redrive.PreviewMost && f.count > f.preview.Looked
+}
+
+// firstWords say of a number of the preview how many documents it is of, where it
+// is not all.
+func firstWords(f confirmFacts) string {
+	if !f.looksAtSome() {
+		return ""
+	}
+	return " of the first " + grouped(f.preview.Looked)
 }
 
 // leftOutOrder is the order in which reasons to leave out are listed.
@@ -240,20 +264,20 @@ func modeInput(f confirmFacts) components.Input {
 		o := components.Option{Value: string(m), Label: modeLabels[m], Hint: modeRisks[m], On: m == mode}
 		switch {
 		case m == dlq.ModeHeld && noCopy > 0:
-			o.Hint += fmt.Sprintf(" %s no copy here and would be left out.", hasWords(noCopy))
+			o.Hint += fmt.Sprintf(" %s no copy here and would be left out.", hasWords(f, noCopy))
 		case m == dlq.ModeSource && f.preview.Copies[dlq.CopyHeld] > 0:
-			o.Hint += fmt.Sprintf(" %s a copy here that would not be used.", hasWords(f.preview.Copies[dlq.CopyHeld]))
+			o.Hint += fmt.Sprintf(" %s a copy here that would not be used.", hasWords(f, f.preview.Copies[dlq.CopyHeld]))
 		}
 		in.Options = append(in.Options, o)
 	}
 	return in
 }
 
-func hasWords(n int64) string {
+func hasWords(f confirmFacts, n int64) string {
 	if n == 1 {
-		return "1 has"
+		return "1" + firstWords(f) + " has"
 	}
-	return grouped(n) + " have"
+	return grouped(n) + firstWords(f) + " have"
 }
 
 // actionConfirm is for everything but a redrive.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"dlo/dlq"
+	"dlo/dlq/redrive"
 )
 
 // withTarget gives a source somewhere to send redrives.
@@ -210,5 +212,32 @@ func TestTheConfirmationSaysWhatIsLeftOutAndWhy(t *testing.T) {
 	p = v.get("/confirm?action=restore&q=" + url.QueryEscape("status:open"))
 	if !strings.Contains(p.body, "There is nothing to do here.") || strings.Contains(p.body, `action="/confirm/do"`) {
 		t.Error("a button that cannot work is there")
+	}
+}
+
+func TestAConfirmationSaysWhatOfManyItLookedAt(t *testing.T) {
+	f := confirmFacts{
+		choice: choice{action: dlq.OperationRedrive, query: "source:wiki", expect: 12_345}, count: 12_345,
+		by: dlq.Actor{Kind: dlq.ActorPerson, Role: dlq.RoleReviewer},
+		preview: redrive.Preview{Looked: redrive.PreviewMost, Goes: 4_000, Quarantined: 1, LeftOut: map[dlq.LeftOut]int64{dlq.LeftQuarantined: 900, dlq.LeftArchived: 100},
+			Copies: map[dlq.CopyState]int64{dlq.CopyNever: 7}},
+	}
+	text := func(f confirmFacts) string {
+		m := newConfirmPage(f)
+		return fmt.Sprint(m.Notices, m.LeftOut, *m.Form, m.Chosen.Count)
+	}
+	got := text(f)
+	for _, want := range []string{"the first 5,000 of these 12,345", "{100 of the first 5,000: in the archive; restore it first }", "7 of the first 5,000 have no copy here", "Redrive what can go of 12,345", "{expect 12345}"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page does not say %q:\n%s", want, got)
+		}
+	}
+	f.preview.Goes = 0 // of the first nothing goes, and of the rest perhaps much
+	if got := text(f); !strings.Contains(got, "Redrive what can go of 12,345") {
+		t.Error("there is no button because of what was not looked at")
+	}
+	f.count, f.preview.Looked, f.preview.Goes = 5_000, redrive.PreviewMost, 4_000
+	if got := text(f); strings.Contains(got, "of the first") || !strings.Contains(got, "Redrive 4,000") {
+		t.Errorf("all were looked at, and the page says:\n%s", got)
 	}
 }

@@ -184,7 +184,7 @@ func (h *Handlers) entryProbe(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, reading, err := h.askSource(c, e, c.FormValue("fetch") == "1")
+	_, reading, err := h.askSource(c, by, e, c.FormValue("fetch") == "1")
 	if err != nil {
 		return err
 	}

@@ -95,6 +95,7 @@ var auditWords = map[string]string{
 	"entry.skipped":        "redrove it; its key was committed already, so nothing was sent",
 	"payload.viewed":       "looked at the stored copy",
 	"payload.downloaded":   "downloaded the stored copy",
+	"source.asked":         "asked the source what it is now",
 	"redrive.overdue":      "waited for an outcome in vain",
 	"redrive.undelivered":  "gave up delivering it",
 	"note.added":           "", // the note itself is there

@@ -30,7 +30,7 @@ func newChanged(f entryFacts) entry.Changed {
 		c.Asked = ""
 		c.Says = "This source cannot be asked, so a change of the document goes unseen unless the stored copy is sent."
 		c.NoProbe = components.Link{Text: "Set up a probe", Href: sourceHref(f.source.Name())}
-	case f.entry.Status == dlq.StatusErased:
+	case f.entry.Status == dlq.StatusErased, !f.by.May(dlq.MayNote): // nobody who only reads sends a question out
 	case policy.Fetch == dlq.FetchAlways:
 		c.Caveats = append(slices.Clone(c.Caveats), "We compare the bytes themselves; what stays uncovered is a source that writes equal documents differently each time.")
 		c.Actions = []components.Action{{Label: "Fetch and hash", Href: entryHref(f.entry.DLQID) + "/probe", Fields: []components.Field{{Name: "fetch", Value: "1"}}, Why: "Reads the document once and compares its digest"}}

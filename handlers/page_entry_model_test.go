@@ -273,6 +273,16 @@ func TestTheRecordSaysWhatToSendWhereItPinsNothingDown(t *testing.T) {
 	}
 }
 
+func TestWhoOnlyReadsIsNotOfferedToAskTheSource(t *testing.T) {
+	for role, want := range map[dlq.Role]int{dlq.RoleAuditor: 0, dlq.RoleAnalyst: 2} {
+		f := stuckFacts()
+		f.by = dlq.Actor{Kind: dlq.ActorPerson, Role: role}
+		if got := len(newChanged(f).Actions); got != want {
+			t.Errorf("%s: %d buttons, want %d", role, got, want)
+		}
+	}
+}
+
 func TestTheComparisonNeverShowsUnknownAsUnchanged(t *testing.T) {
 	f := asked(stuckFacts(), dlq.ReadingUnknown, dlq.GradeNone)
 	c := newChanged(f)

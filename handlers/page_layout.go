@@ -24,11 +24,12 @@ func (h *Handlers) layout(c echo.Context, title, query string, crumbs ...compone
 	if err != nil {
 		return layout.Model{}, err
 	}
-	operations, err := h.Store.OpenOperations(ctx)
+	operations, err := h.openOperations(c)
 	if err != nil {
 		return layout.Model{}, err
 	}
-	alerts, err := h.Store.StandingAlerts(ctx)
+	by, _ := web.ActorOf(c)
+	alerts, err := h.Store.StandingAlertsOf(ctx, by)
 	if err != nil {
 		return layout.Model{}, err
 	}
@@ -40,10 +41,21 @@ func (h *Handlers) layout(c echo.Context, title, query string, crumbs ...compone
 	if err != nil {
 		return layout.Model{}, err
 	}
-	frame := newFrame(person, c.Request().URL.Path, standing{totals: totals, operations: len(operations), alerts: alerts, pausedBy: pausedBy, flashes: flashes})
+	frame := newFrame(person, c.Request().URL.Path, standing{totals: totals, operations: operations, alerts: alerts, pausedBy: pausedBy, flashes: flashes})
 	frame.Title, frame.Query, frame.Crumbs = title, query, crumbs
 	frame.CSRF = h.Sessions.CSRFToken(c)
 	return frame, nil
+}
+
+// openOperations counts the operations that have not ended, for who sees all
+// sources. Which of them somebody else may know of takes a look at every item,
+// which is too much for each page, so their rail has no number there.
+func (h *Handlers) openOperations(c echo.Context) (int, error) {
+	if by, _ := web.ActorOf(c); len(by.Sources) > 0 {
+		return 0, nil
+	}
+	open, err := h.Store.OpenOperations(c.Request().Context())
+	return len(open), err
 }
 
 const totalsKey = "handlers.totals"

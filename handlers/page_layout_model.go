@@ -12,7 +12,7 @@ import (
 // standing is what holds for every page, whichever it is.
 type standing struct {
 	totals     dlq.Totals
-	operations int
+	operations int // that have not ended; 0 where they are not counted
 	alerts     int64
 	pausedBy   string // who paused all redrives; empty while they run
 	flashes    []web.Flash
@@ -94,7 +94,7 @@ func standingNotices(p dlq.Person, s standing) []components.Notice {
 	}
 	n := components.Notice{Tone: components.Held, Title: "All redrives are paused by " + s.pausedBy + ".",
 		Text: "Nothing is sent until they are resumed. Outcomes of what was sent before still count."}
-	if p.Actor().May(dlq.MayPause) {
+	if mayPauseAll(p.Actor()) {
 		n.Do = []components.Action{{Label: "Resume all redrives", Href: "/resume"}}
 	}
 	return []components.Notice{n}

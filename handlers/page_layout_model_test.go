@@ -58,6 +58,9 @@ func TestAPauseIsOnEveryPageAndEndsWhereOneMay(t *testing.T) {
 	if n := newFrame(dlq.Person{Role: dlq.RoleAnalyst}, "/", paused).Notices; len(n) != 1 || len(n[0].Do) != 0 {
 		t.Errorf("an analyst is offered what is refused: %+v", n)
 	}
+	if n := newFrame(dlq.Person{Role: dlq.RoleReviewer, Sources: []string{"wiki"}}, "/", paused).Notices; len(n) != 1 || len(n[0].Do) != 0 {
+		t.Errorf("a reviewer of one source is offered what is refused: %+v", n)
+	}
 	if n := newFrame(dlq.Person{Role: dlq.RoleReviewer}, "/", standing{}).Notices; len(n) != 0 {
 		t.Errorf("got %+v", n)
 	}

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,14 +22,21 @@ type operationFacts struct {
 	leftOut   map[dlq.LeftOut]int64
 	outcomes  map[dlq.OutcomeResult]int64
 	items     []operationItem
-	state     dlq.ItemState // of the items that are shown; empty: all
-	after     int64         // the position before the first item
+	choice    itemChoice // which items are shown
+	after     int64      // the position before the first item
 	more      bool          // items follow
 	hidden    int           // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
 	csrf      string
 	now       time.Time
+}
+
+// itemChoice is which items of an operation are shown: those in a state, or
+// those with an outcome. The zero value is all.
+type itemChoice struct {
+	state   dlq.ItemState
+	outcome dlq.OutcomeResult
 }
 
 // operationItem is an item with its redrive, where it has one.
@@ -40,20 +49,20 @@ type operationItem struct {
 func newOperationPage(f operationFacts) operation.Model {
 	o := f.operation
 	m := operation.Model{Title: operationTitle(o), Of: components.Link{Text: operationOf(o).String()}, Running: newOperationRunning(f), Terms: operationTerms(o),
-		HasVerdict: o.Kind == dlq.OperationRedrive, Filters: itemFilters(o, f.state)}
+		HasVerdict: o.Kind == dlq.OperationRedrive, Filters: itemFilters(f)}
 	if o.Query != "" {
 		m.Of.Href = entriesHref(o.Query)
 	}
 	for _, why := range leftOutOrder {
 		if n := f.leftOut[why]; n > 0 {
-			m.LeftOut = append(m.LeftOut, operation.LeftOut{Count: components.Link{Text: grouped(n), Href: itemsHref(o.ID, dlq.ItemLeftOut, 0)}, Why: leftOutWords[why], Do: leftOutDo[why]})
+			m.LeftOut = append(m.LeftOut, operation.LeftOut{Count: components.Link{Text: grouped(n), Href: itemsHref(o.ID, itemChoice{state: dlq.ItemLeftOut}, 0)}, Why: leftOutWords[why], Do: leftOutDo[why]})
 		}
 	}
 	for _, i := range f.items {
 		m.Items = append(m.Items, newOperationItem(i, f.now))
 	}
 	if len(f.items) == 0 {
-		m.Empty = &components.Empty{Title: "No item here", Text: "No document of this operation is in that state now.", Links: []components.Link{{Text: "All items", Href: operationHref(o.ID) + "#" + operation.ItemsID}}}
+		m.Empty = &components.Empty{Title: "No item here", Text: "No document of this operation is in that state now.", Links: []components.Link{{Text: "All items", Href: itemsHref(o.ID, itemChoice{}, 0)}}}
 	}
 	m.Pager = itemsPager(f)
 	m.Again = operationAgain(f)
@@ -67,36 +76,80 @@ func newOperationRunning(f operationFacts) operation.Running {
 	if !o.State.Ended() {
 		r.Poll = operationHref(o.ID)
 	}
-	for _, state := range []dlq.ItemState{dlq.ItemWaiting, dlq.ItemInFlight} {
-		r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[state]), Label: itemStateWords[state], Href: itemsHref(o.ID, state, 0)})
+	r.Counts = operationCounts(f)
+	return r
+}
+
+// operationCounts are the tiles: where its documents stand and what came of
+// those that are settled. Each opens its items.
+func operationCounts(f operationFacts) []components.Stat {
+	o := f.operation
+	var out []components.Stat
+	add := func(n int64, label string, choice itemChoice, tone components.Tone) {
+		out = append(out, components.Stat{Value: grouped(n), Label: label, Href: itemsHref(o.ID, choice, 0), Tone: tone})
 	}
+	of := func(state dlq.ItemState) { add(o.Counts[state], itemStateWords[state], itemChoice{state: state}, components.Plain) }
 	if o.Kind != dlq.OperationRedrive {
-		r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[dlq.ItemSettled]), Label: "done", Href: itemsHref(o.ID, dlq.ItemSettled, 0), Tone: components.Good})
-	}
-	for _, result := range outcomeOrder {
-		if n := f.outcomes[result]; n > 0 {
-			r.Counts = append(r.Counts, components.Stat{Value: grouped(n), Label: outcomeWords[result], Href: itemsHref(o.ID, dlq.ItemSettled, 0), Tone: outcomeTone(result)})
+		of(dlq.ItemWaiting)
+		add(o.Counts[dlq.ItemSettled], "done", itemChoice{state: dlq.ItemSettled}, components.Good)
+	} else {
+		if o.Counts[dlq.ItemWaiting] > 0 {
+			of(dlq.ItemWaiting)
+		}
+		onTheWay, unsent := underWay(o)
+		add(unsent, "to be sent", itemChoice{state: dlq.ItemInFlight}, components.Plain)
+		add(onTheWay, "on their way", itemChoice{state: dlq.ItemInFlight}, components.Plain)
+		for _, result := range outcomeOrder {
+			// What was cancelled is a state of its own below.
+			if n := f.outcomes[result]; n > 0 && result != dlq.OutcomeCancelled {
+				add(n, outcomeWords[result], itemChoice{outcome: result}, outcomeTone(result))
+			}
 		}
 	}
-	r.Counts = append(r.Counts, components.Stat{Value: grouped(o.Counts[dlq.ItemLeftOut]), Label: itemStateWords[dlq.ItemLeftOut], Href: itemsHref(o.ID, dlq.ItemLeftOut, 0)})
-	if n := o.Counts[dlq.ItemCancelled]; n > 0 {
-		r.Counts = append(r.Counts, components.Stat{Value: grouped(n), Label: itemStateWords[dlq.ItemCancelled], Href: itemsHref(o.ID, dlq.ItemCancelled, 0)})
+	of(dlq.ItemLeftOut)
+	if o.Counts[dlq.ItemCancelled] > 0 {
+		of(dlq.ItemCancelled)
 	}
-	return r
+	return out
 }
 
 // operationWhy says in a sentence why it stands where it stands.
 func operationWhy(f operationFacts) string {
 	o := f.operation
+	if way := underWayWords(o); way != "" && o.Why != "" {
+		return sentence("%s", web.VisibleText(o.Why)) + " " + way
+	}
 	switch {
 	case o.Why != "":
 		return sentence("%s", web.VisibleText(o.Why))
 	case o.State == dlq.OperationRunning && o.Kind == dlq.OperationRedrive && f.paused != "":
 		return sentence("All redrives are paused by %s, so nothing is sent", f.paused)
+	case !o.State.Ended():
+		return underWayWords(o)
 	case o.State == dlq.OperationDone && o.Kind == dlq.OperationRedrive:
 		return doneSentence(f)
 	case o.State == dlq.OperationDone:
 		return sentence("%s %s", documents(o.Counts[dlq.ItemSettled]), pastWords[o.Kind])
+	}
+	return ""
+}
+
+// underWayWords say what of a redrive has no outcome yet: "2 documents are on
+// their way, 283 are to be sent." Nothing where all are settled.
+func underWayWords(o dlq.Operation) string {
+	if o.Kind != dlq.OperationRedrive {
+		return ""
+	}
+	onTheWay, unsent := underWay(o)
+	way := counted(onTheWay, "document is on its way", "documents are on their way")
+	wait := counted(unsent, "is to be sent", "are to be sent")
+	switch {
+	case onTheWay > 0 && unsent > 0:
+		return way + ", " + wait + "."
+	case onTheWay > 0:
+		return way + "."
+	case unsent > 0:
+		return counted(unsent, "document is to be sent", "documents are to be sent") + "."
 	}
 	return ""
 }
@@ -195,19 +248,48 @@ var leftOutDo = map[dlq.LeftOut]components.Link{
 	dlq.LeftInFlight:    {Text: "see what runs", Href: "/operations?state=open"},
 }
 
-func itemsHref(id string, state dlq.ItemState, after int64) string {
-	href := operationHref(id) + "?state=" + string(state)
+// itemsHref is the page of an operation with some of its items.
+func itemsHref(id string, choice itemChoice, after int64) string {
+	v := url.Values{}
+	if choice.state != "" {
+		v.Set("state", string(choice.state))
+	}
+	if choice.outcome != "" {
+		v.Set("outcome", string(choice.outcome))
+	}
 	if after > 0 {
-		href += fmt.Sprintf("&after=%d", after)
+		v.Set("after", strconv.FormatInt(after, 10))
+	}
+	href := operationHref(id)
+	if len(v) > 0 {
+		href += "?" + v.Encode()
 	}
 	return href + "#" + operation.ItemsID
 }
 
-func itemFilters(o dlq.Operation, state dlq.ItemState) []components.Chip {
-	chips := []components.Chip{{Text: "All", Href: operationHref(o.ID) + "#" + operation.ItemsID, Count: grouped(o.Total), On: state == ""}}
+// itemFilters are the states of the items, and after "settled" the outcomes that
+// it is made of.
+func itemFilters(f operationFacts) []components.Chip {
+	o := f.operation
+	chips := []components.Chip{{Text: "All", Href: itemsHref(o.ID, itemChoice{}, 0), Count: grouped(o.Total), On: f.choice == itemChoice{}}}
+	add := func(text string, n int64, choice itemChoice) {
+		if n > 0 || f.choice == choice {
+			chips = append(chips, components.Chip{Text: capital(text), Href: itemsHref(o.ID, choice, 0), Count: grouped(n), On: f.choice == choice})
+		}
+	}
 	for _, s := range dlq.ItemStates {
-		if n := o.Counts[s]; n > 0 || s == state {
-			chips = append(chips, components.Chip{Text: capital(itemStateWords[s]), Href: itemsHref(o.ID, s, 0), Count: grouped(n), On: s == state})
+		text := itemStateWords[s]
+		if s == dlq.ItemInFlight {
+			text = "not settled" // to be sent, or on its way
+		}
+		add(text, o.Counts[s], itemChoice{state: s})
+		if s != dlq.ItemSettled || o.Kind != dlq.OperationRedrive {
+			continue
+		}
+		for _, r := range outcomeOrder {
+			if r != dlq.OutcomeCancelled {
+				add(outcomeWords[r], f.outcomes[r], itemChoice{outcome: r})
+			}
 		}
 	}
 	return chips
@@ -219,10 +301,10 @@ func itemsPager(f operationFacts) components.Pager {
 		p.Summary += ", " + grouped(f.hidden) + " of sources that you do not see"
 	}
 	if f.after > 0 {
-		p.Prev = components.Link{Text: "From the first", Href: itemsHref(f.operation.ID, f.state, 0)}
+		p.Prev = components.Link{Text: "From the first", Href: itemsHref(f.operation.ID, f.choice, 0)}
 	}
 	if f.more && len(f.items) > 0 {
-		p.Next = components.Link{Text: fmt.Sprintf("Next %d", itemsShown), Href: itemsHref(f.operation.ID, f.state, f.items[len(f.items)-1].item.Position)}
+		p.Next = components.Link{Text: fmt.Sprintf("Next %d", itemsShown), Href: itemsHref(f.operation.ID, f.choice, f.items[len(f.items)-1].item.Position)}
 	}
 	return p
 }
@@ -244,6 +326,10 @@ func newOperationItem(i operationItem, now time.Time) operation.Item {
 	}
 	r := *i.redrive
 	if r.InFlight() {
+		out.State = components.Tag{Text: "on its way", Tone: components.Info}
+		if r.SentAt.IsZero() {
+			out.State = components.Tag{Text: "to be sent", Tone: components.Quiet}
+		}
 		out.Why, out.When = flightWhy(r, now), moment(r.SentAt)
 		return out
 	}
@@ -255,10 +341,19 @@ func newOperationItem(i operationItem, now time.Time) operation.Item {
 	out.Bytes = bytesTag(dlq.Evidence{Bytes: v.Bytes, Grade: v.Grade, Caveats: v.Caveats})
 	out.Code = codeTag(v.Code, v.Moved)
 	out.Verdict = verdictWord(r)
-	if r.Outcome == dlq.OutcomeUndelivered && r.LastError != "" {
-		out.Why = sentence("%s", shownLine(r.LastError, 200).String())
+	if r.Outcome == dlq.OutcomeUndelivered {
+		out.Why = refusalWords(r)
 	}
 	return out
+}
+
+// refusalWords say what stood in the way of the last delivery: the reason, which
+// names the status where the target answered with one. Nothing where nothing did.
+func refusalWords(r dlq.Redrive) string {
+	if r.LastError == "" {
+		return ""
+	}
+	return sentence("%s", shownLine(r.LastError, 200).String())
 }
 
 func flightWhy(r dlq.Redrive, now time.Time) string {
@@ -266,9 +361,9 @@ func flightWhy(r dlq.Redrive, now time.Time) string {
 	case r.SentAt.IsZero():
 		return "Waits to be sent."
 	case !r.AcceptedAt.IsZero():
-		return "Taken " + ago(now, r.AcceptedAt) + ", no outcome yet."
+		return strings.TrimSpace("Taken " + ago(now, r.AcceptedAt) + ", no outcome yet. " + refusalWords(r))
 	case r.LastError != "":
-		return sentence("%s", shownLine(r.LastError, 200).String()) + " " + counted(r.Deliveries, "delivery", "deliveries") + " so far."
+		return refusalWords(r) + " " + counted(r.Deliveries, "delivery", "deliveries") + " so far."
 	}
 	return "Sent " + ago(now, r.SentAt) + "."
 }

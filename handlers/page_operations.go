@@ -108,9 +108,12 @@ func (h *Handlers) operationPage(c echo.Context) error {
 // readItems reads a page of an operation's items, each with its redrive.
 func (h *Handlers) readItems(c echo.Context, f *operationFacts) error {
 	ctx := c.Request().Context()
-	f.state = dlq.ItemState(c.QueryParam("state"))
-	if f.state != "" && !slices.Contains(dlq.ItemStates, f.state) {
+	f.choice = itemChoice{dlq.ItemState(c.QueryParam("state")), dlq.OutcomeResult(c.QueryParam("outcome"))}
+	if f.choice.state != "" && !slices.Contains(dlq.ItemStates, f.choice.state) {
 		return dlq.Errorf(dlq.KindNotFound, "items have no such state")
+	}
+	if f.choice.outcome != "" && !slices.Contains(outcomeOrder, f.choice.outcome) {
+		return dlq.Errorf(dlq.KindNotFound, "items have no such outcome")
 	}
 	if s := c.QueryParam("after"); s != "" {
 		after, err := strconv.ParseInt(s, 10, 64)
@@ -119,7 +122,7 @@ func (h *Handlers) readItems(c echo.Context, f *operationFacts) error {
 		}
 		f.after = after
 	}
-	items, err := h.Store.Items(ctx, f.operation.ID, f.state, f.after, itemsShown+1)
+	items, err := h.Store.Items(ctx, f.operation.ID, f.choice.state, f.choice.outcome, f.after, itemsShown+1)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func newOperationsPage(f operationsFacts) operations.Model {
 		Filters: []components.Chip{{Text: "All", Href: "/operations", On: !f.onlyUp},
 			{Text: "Not ended", Href: "/operations?state=open", Count: grouped(f.open), On: f.onlyUp}},
 	}
-	if f.by.May(dlq.MayPause) {
+	if mayPauseAll(f.by) {
 		m.Actions = []components.Action{{Label: "Pause all redrives", Href: "/pause", Why: "One switch for every source; nothing more is sent until they are resumed"}}
 		if f.paused != "" {
 			m.Actions = []components.Action{{Label: "Resume all redrives", Href: "/resume", Tone: components.Primary}}
@@ -102,34 +102,66 @@ func actorWord(a dlq.Actor) string {
 // is told apart by them.
 func operationProgress(o dlq.Operation, outcomes map[dlq.OutcomeResult]int64) components.Progress {
 	p := components.Progress{Label: grouped(o.Counts[dlq.ItemSettled]) + " of " + grouped(o.Total) + " settled"}
-	add := func(n int64, tone components.Tone, word string, state dlq.ItemState) {
+	add := func(part components.ProgressPart, n int64, word, href string) {
 		if n > 0 && o.Total > 0 {
-			p.Parts = append(p.Parts, components.ProgressPart{Share: int(1000 * n / o.Total), Tone: tone, Text: grouped(n) + " " + word, Href: operationHref(o.ID) + "?state=" + string(state)})
+			part.Share, part.Text, part.Href = int(1000*n/o.Total), grouped(n)+" "+word, href
+			p.Parts = append(p.Parts, part)
 		}
 	}
+	of := func(state dlq.ItemState) string { return itemsHref(o.ID, itemChoice{state: state}, 0) }
 	settled := o.Counts[dlq.ItemSettled]
-	if outcomes != nil {
-		var in int64
-		for _, r := range outcomeOrder {
-			if r.Success() || r == dlq.OutcomeAssumed {
-				in += outcomes[r]
-			}
-		}
-		add(in, components.Good, "got in", dlq.ItemSettled)
-		add(outcomes[dlq.OutcomeFailed], components.Bad, "failed again", dlq.ItemSettled)
-		settled -= in + outcomes[dlq.OutcomeFailed]
+	switch {
+	case o.Kind != dlq.OperationRedrive:
+		p.Label = grouped(settled) + " of " + grouped(o.Total) + " done"
+		add(components.ProgressPart{Tone: components.Good}, settled, "done", of(dlq.ItemSettled))
+	case outcomes == nil:
+		add(components.ProgressPart{Tone: components.Info}, settled, "settled", of(dlq.ItemSettled))
+	default:
+		in, inHref := outcomesTogether(o, outcomes, func(r dlq.OutcomeResult) bool { return r.Success() || r == dlq.OutcomeAssumed })
+		_, restHref := outcomesTogether(o, outcomes, withoutResult)
+		failed := outcomes[dlq.OutcomeFailed]
+		add(components.ProgressPart{Tone: components.Good}, in, "got in", inHref)
+		add(components.ProgressPart{Tone: components.Bad}, failed, "failed again", itemsHref(o.ID, itemChoice{outcome: dlq.OutcomeFailed}, 0))
+		add(components.ProgressPart{}, settled-in-failed, "without a result", restHref)
 	}
-	word, tone := "settled", components.Info
-	if outcomes != nil {
-		word, tone = "without a result", components.Plain
-	} else if o.Kind != dlq.OperationRedrive {
-		word, tone = "done", components.Good
-	}
-	add(settled, tone, word, dlq.ItemSettled)
-	add(o.Counts[dlq.ItemInFlight], components.Info, "in flight", dlq.ItemInFlight)
-	add(o.Counts[dlq.ItemLeftOut], components.Quiet, "left out", dlq.ItemLeftOut)
-	add(o.Counts[dlq.ItemCancelled], components.Quiet, "cancelled", dlq.ItemCancelled)
+	onTheWay, unsent := underWay(o)
+	add(components.ProgressPart{Tone: components.Info}, onTheWay, "on their way", of(dlq.ItemInFlight))
+	add(components.ProgressPart{Tone: components.Quiet}, o.Counts[dlq.ItemLeftOut], "left out", of(dlq.ItemLeftOut))
+	add(components.ProgressPart{Tone: components.Quiet}, o.Counts[dlq.ItemCancelled], "cancelled", of(dlq.ItemCancelled))
+	add(components.ProgressPart{Rest: true}, unsent, "to be sent", of(dlq.ItemInFlight))
+	add(components.ProgressPart{Rest: true}, o.Counts[dlq.ItemWaiting], "waiting", of(dlq.ItemWaiting))
 	return p
+}
+
+// underWay tells the items in flight apart: those of which a delivery was begun,
+// and those that wait for the first of theirs.
+func underWay(o dlq.Operation) (onTheWay, unsent int64) {
+	inFlight := o.Counts[dlq.ItemInFlight]
+	unsent = min(o.Unsent, inFlight) // the two were counted one after the other
+	return inFlight - unsent, unsent
+}
+
+// outcomesTogether counts several outcomes as one, and leads to their items: to
+// all that are settled where it is more than one of them.
+func outcomesTogether(o dlq.Operation, outcomes map[dlq.OutcomeResult]int64, counts func(dlq.OutcomeResult) bool) (n int64, href string) {
+	var among []dlq.OutcomeResult
+	for _, r := range outcomeOrder {
+		if counts(r) && outcomes[r] > 0 {
+			n += outcomes[r]
+			among = append(among, r)
+		}
+	}
+	choice := itemChoice{state: dlq.ItemSettled}
+	if len(among) == 1 {
+		choice = itemChoice{outcome: among[0]}
+	}
+	return n, itemsHref(o.ID, choice, 0)
+}
+
+// withoutResult says that an outcome tells neither that a document got in nor
+// that it failed.
+func withoutResult(r dlq.OutcomeResult) bool {
+	return r == dlq.OutcomeUnattributed || r == dlq.OutcomeNoOutcome || r == dlq.OutcomeUndelivered
 }
 
 // outcomeOrder is the order in which outcomes are listed.

@@ -51,13 +51,20 @@ var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/g
 // say decides only how text is laid out: a name must not make an image of a page.
 func sniff(head []byte, contentType, filename string) sniffed {
 	m := mimetype.Detect(head)
+	if m.Is("application/pdf") && !bytes.HasPrefix(head, pdfMark) {
+		// The mark may stand further in, and so may it in a page, a log or JSON
+		// that only mentions it: what is something else without it is that.
+		if other := mimetype.Detect(bytes.ReplaceAll(head, pdfMark, []byte("-----"))); !other.Is("application/octet-stream") {
+			m = other
+		}
+	}
 	mime, _, _ := strings.Cut(m.String(), ";")
 	s := sniffed{mime: mime, name: strings.ToUpper(strings.TrimPrefix(m.Extension(), "."))}
 	switch {
 	case imageTypes[mime]:
 		s.format = formatImage
-	case mime == "application/pdf", !isText(m) && mime == "application/octet-stream" && holdsPDF(head):
-		s.format, s.name, s.mime = formatPDF, "PDF", "application/pdf"
+	case mime == "application/pdf" && holdsPDF(head):
+		s.format = formatPDF
 	case isText(m):
 		s.format = formatText
 		hint := strings.ToLower(contentType + " " + filename)
@@ -188,7 +195,7 @@ func whyHex(size int64) string {
 
 func showPDF(d *entry.Document, v documentView) {
 	d.Kind, d.Src, d.Alt = entry.PreviewPDF, v.pdf, "The stored copy, a PDF"
-	d.Cut = "Drawn by your browser, apart from this page. What it asks of you is asked by whoever wrote it, and a link in it leaves this page for wherever they say. If nothing appears, load the page again"
+	d.Cut = "Drawn by your browser, apart from this page. What it asks of you is asked by whoever wrote it, and a link in it leaves this page for wherever they say. A damaged PDF may not open; if the frame stays empty, load the page again"
 	if v.mayDownload {
 		d.Cut += ", or download it."
 		return

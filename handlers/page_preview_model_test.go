@@ -30,6 +30,8 @@ func TestABrowserNeverGetsMoreThanTextOrAnImageOfWhatTheBytesAre(t *testing.T) {
 		{"html that claims to be an image", "<html><body>x</body></html>", "image/png", "a.png", entry.PreviewText, true},
 		{"an image whatever it claims", png, "text/html", "a.html", entry.PreviewImage, false},
 		{"a pdf after what a mail put before it", "\x00\x01\x02\xffjunk\x00%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "", "", entry.PreviewHex, true},
+		{"json that mentions a pdf", `{"head":"%PDF-1.7"}`, "", "", entry.PreviewText, true},
+		{"an image that mentions a pdf", png + "%PDF-1.7", "", "", entry.PreviewImage, false},
 		{"a pdf is bytes", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "application/pdf", "a.pdf", entry.PreviewHex, true},
 		{"json", `{"a":1}`, "", "", entry.PreviewText, true},
 		{"csv by its name", "a\n1", "", "a.csv", entry.PreviewTable, true},

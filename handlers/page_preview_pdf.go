@@ -29,9 +29,12 @@ const (
 	pdfLinkTime = time.Minute
 )
 
-// holdsPDF says whether the mark of a PDF stands where readers look for it.
+// pdfMark is what a PDF begins with.
+var pdfMark = []byte("%PDF-")
+
+// holdsPDF says whether the mark stands where readers look for it.
 func holdsPDF(head []byte) bool {
-	return bytes.Contains(head[:min(len(head), pdfMarkIn)], []byte("%PDF-"))
+	return bytes.Contains(head[:min(len(head), pdfMarkIn)], pdfMark)
 }
 
 // pdfKey signs the addresses of PDFs. It is the process's own, because they live

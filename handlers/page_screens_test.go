@@ -345,6 +345,10 @@ func TestTheLastAdminAndOneselfCannotBeTakenAway(t *testing.T) {
 	}
 }
 
+// openToAnybody stands here by itself, so that a route that was put before the
+// door by mistake is found. The PDF's address is its own key.
+var openToAnybody = map[string]bool{"/static/*": true, "/favicon.ico": true, "/": true, "/login": true, "/setup/:token": true, "/entries/:id/preview/pdf": true}
+
 func TestEachRouteOfThePagesIsBehindItsDoor(t *testing.T) {
 	s := newSite(t)
 	visitors := map[dlq.Role]*visitor{}
@@ -353,6 +357,9 @@ func TestEachRouteOfThePagesIsBehindItsDoor(t *testing.T) {
 	}
 	nobody := s.visitor()
 	for _, r := range s.handlers.pageRoutes() {
+		if r.door == open && openToAnybody[r.path] {
+			continue
+		}
 		if r.door != session || r.may == "" {
 			t.Errorf("%s %s is not behind the session's door", r.method, r.path)
 		}

@@ -20,6 +20,9 @@ func seesThingOf(by dlq.Actor, source string) bool {
 	return len(by.Sources) == 0 || source != "" && by.SeesSource(source)
 }
 
+// mayPauseAll says whether somebody may use the one switch for every source.
+func mayPauseAll(by dlq.Actor) bool { return by.May(dlq.MayPause) && len(by.Sources) == 0 }
+
 // visibleAlert finds an alert that somebody may know of.
 func (h *Handlers) visibleAlert(ctx context.Context, by dlq.Actor, id string) (dlq.Alert, error) {
 	a, err := h.Store.Alert(ctx, id)

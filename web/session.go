@@ -232,6 +232,9 @@ func (s *Sessions) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
 			session, err = s.replace(c, session, person)
 		case s.now().Sub(row.SeenAt) >= touchEvery:
 			err = session.Save(c.Request(), c.Response())
+			if dlq.KindOf(err) == dlq.KindUnavailable {
+				err = nil // reading goes on while nothing can be written; the next request tries again
+			}
 		}
 		if err != nil {
 			return err

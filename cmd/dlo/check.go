@@ -17,7 +17,7 @@ type checkCommand struct {
 // Run prints a line for each fault and ends with 1 if there is one. Bytes that
 // nobody holds are notes: they are no fault, and the sweep takes them.
 func (c checkCommand) Run(ctx context.Context) error {
-	s, err := c.open(ctx, c.Repair, true)
+	s, err := c.openExisting(ctx, c.Repair)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,9 @@ type stores struct {
 // errLocked says that another process serves from the folder.
 var errLocked = errors.New("another dlo serves from this data folder; stop it first")
 
-// open opens database and payloads. With exclusive it takes the folder's lock,
-// which only one process can hold; the others work beside it.
+// open opens database and payloads, and makes them where they are not there.
+// With exclusive it takes the folder's lock, which only one process can hold;
+// the others work beside it.
 func (f dataFlags) open(ctx context.Context, exclusive, noMigrate bool) (_ *stores, err error) {
 	if err := os.MkdirAll(f.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data %q: %w", f.Data, err)
@@ -69,6 +70,21 @@ func (f dataFlags) open(ctx context.Context, exclusive, noMigrate bool) (_ *stor
 		return nil, err
 	}
 	return s, nil
+}
+
+// openExisting is open for whatever would make no sense on a new folder: a typo
+// in --data must not be answered from an empty database.
+func (f dataFlags) openExisting(ctx context.Context, exclusive bool) (*stores, error) {
+	path, err := f.databasePath()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no database at %s; dlo serve or dlo migrate makes one, and --data says where it is", path)
+	} else if err != nil {
+		return nil, fmt.Errorf("--data %q: %w", f.Data, err)
+	}
+	return f.open(ctx, exclusive, true)
 }
 
 // Close closes what was opened, in the order that loses nothing.

@@ -14,10 +14,10 @@ type sweepCommand struct{ dataFlags }
 // Run does every step once, and prints what each did. Beside a running server
 // the steps that remove bytes are left to that server.
 func (c sweepCommand) Run(ctx context.Context) error {
-	s, err := c.open(ctx, true, true)
+	s, err := c.openExisting(ctx, true)
 	beside := errors.Is(err, errLocked)
 	if beside {
-		s, err = c.open(ctx, false, true)
+		s, err = c.openExisting(ctx, false)
 	}
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func console() dlq.Actor { return dlq.Policy("command line") }
 
 // withStore opens the data folder beside a running server, for one change.
 func (f dataFlags) withStore(ctx context.Context, do func(*stores) error) error {
-	s, err := f.open(ctx, false, true) // an older server may be running: only migrate and serve change its schema
+	s, err := f.openExisting(ctx, false) // an older server may be running: only migrate and serve change its schema
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,18 @@ func (c userAdd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.withStore(ctx, func(s *stores) error {
+	add := func(s *stores) error {
 		p, err := s.db.AddPerson(ctx, console(), dlq.Person{Email: c.Email, Role: c.Role, Sources: c.Source}, hash)
 		if err == nil {
 			fmt.Printf("%s can sign in as %s\n", p.Email, p.Role)
 		}
 		return err
-	})
+	}
+	s, err := c.open(ctx, false, true) // it may come before the first start
+	if err != nil {
+		return err
+	}
+	return errors.Join(add(s), s.Close())
 }
 
 // newPassword reads a password, checks it and hashes it.

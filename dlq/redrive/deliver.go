@@ -92,7 +92,7 @@ func (r *Runner) taken(ctx context.Context, src dlq.Source, d dlq.Redrive, a dlq
 	case src.Policy.Outcomes.Mode == dlq.OutcomesResponse && !v.Unclear:
 		return r.apply(ctx, d, dlq.Outcome{RedriveID: d.ID, Result: dlq.OutcomeCommitted, At: r.o.Clock()}, a)
 	}
-	return r.o.Store.DeliveryTaken(ctx, d, a.Status)
+	return r.o.Store.DeliveryTaken(ctx, d, a.Status, v.Sentence, v.Body)
 }
 
 // apply records an outcome that came with the answer, and then the answer. In
@@ -102,7 +102,7 @@ func (r *Runner) apply(ctx context.Context, d dlq.Redrive, o dlq.Outcome, a dlq.
 	if _, err := r.o.Store.ApplyOutcome(ctx, deliverer, o, fingerprintOf(&o, d.Source)); err != nil {
 		return fmt.Errorf("apply the outcome in its answer: %w", err)
 	}
-	return r.o.Store.DeliveryTaken(ctx, d, a.Status)
+	return r.o.Store.DeliveryTaken(ctx, d, a.Status, "", "")
 }
 
 // giveBack ends a lease without having sent anything that counts.

@@ -31,8 +31,8 @@ type Verdict struct {
 	// not be read: the answer alone must then not be taken for a commit.
 	Unclear    bool
 	RetryAfter time.Duration
-	Sentence   string // for a person; of Taken empty
-	Body       string // the first 4 KiB of a refusal's body, as text
+	Sentence   string // for a person; of Taken empty unless it is unclear
+	Body       string // the first 4 KiB of the body of a refusal, or of what is unclear, as text
 }
 
 // maxKept is how much of a refusal's body is kept, in bytes.
@@ -69,7 +69,7 @@ func answered(status int) string {
 func taken(a dlq.Answer, redriveID string, now time.Time) Verdict {
 	v := Verdict{Judgement: Taken}
 	if a.BrokenOff {
-		v.Unclear = true
+		v.Unclear, v.Sentence, v.Body = true, "the target took it, and its answer broke off", kept(a.Body)
 		return v
 	}
 	fields, err := dlq.DecodeObject(bytes.TrimSpace(a.Body))
@@ -81,9 +81,10 @@ func taken(a dlq.Answer, redriveID string, now time.Time) Verdict {
 	}
 	o, err := dlq.ParseAnswer(a.Body, redriveID, now)
 	if err != nil {
-		v.Unclear = true
+		v.Unclear, v.Sentence, v.Body = true, "the target took it, and its answer means to report an outcome that is not understood", kept(a.Body)
 		return v
 	}
+	o.Told = true
 	v.Outcome = &o
 	return v
 }

@@ -38,6 +38,7 @@ func (r *Reporter) Report(ctx context.Context, by dlq.Actor, body []byte) (dlq.O
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
 	}
+	o.Told = true
 	receipt, err := r.Store.ApplyOutcome(ctx, by, o, fingerprintOf(&o, source))
 	if err != nil {
 		return dlq.OutcomeReceipt{}, fmt.Errorf("apply the outcome of redrive %q: %w", o.RedriveID, err)

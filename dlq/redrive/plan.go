@@ -30,7 +30,7 @@ type PlanStore interface {
 	RedrivesOf(ctx context.Context, entryID int64, limit int) ([]dlq.Redrive, error)
 	Operation(ctx context.Context, id string) (dlq.Operation, error)
 	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
-	Items(ctx context.Context, operationID string, state dlq.ItemState, after int64, limit int) ([]dlq.Item, error)
+	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 
 	CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Operation, error)
 	AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error
@@ -204,7 +204,7 @@ func (p *Planner) orTheOneBefore(ctx context.Context, by dlq.Actor, ours dlq.Ope
 	if ours.Counts[dlq.ItemLeftOut] == 0 {
 		return ours, nil
 	}
-	items, err := p.Store.Items(ctx, ours.ID, dlq.ItemLeftOut, 0, 1)
+	items, err := p.Store.Items(ctx, ours.ID, dlq.ItemLeftOut, "", 0, 1)
 	if err != nil || len(items) == 0 || items[0].Why != dlq.LeftInFlight {
 		return ours, err
 	}

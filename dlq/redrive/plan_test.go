@@ -1,6 +1,7 @@
 package redrive_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -257,7 +258,7 @@ func TestPreviewCountsWithoutChangingAnything(t *testing.T) {
 	before := s.entry(twin).Version
 	p, err := redrive.PreviewOf(s.ctx, s.store, reviewer, redrive.Request{Query: "source:wiki", Mode: dlq.ModeAuto})
 	s.must(err)
-	want := redrive.Preview{Matched: 6, Goes: 2, Skipped: 1, Quarantined: 1, LeftOut: map[dlq.LeftOut]int64{dlq.LeftQuarantined: 1, dlq.LeftArchived: 1, dlq.LeftResolved: 1},
+	want := redrive.Preview{Looked: 6, Goes: 2, Skipped: 1, Quarantined: 1, LeftOut: map[dlq.LeftOut]int64{dlq.LeftQuarantined: 1, dlq.LeftArchived: 1, dlq.LeftResolved: 1},
 		Copies: map[dlq.CopyState]int64{dlq.CopyHeld: 1, dlq.CopyNever: 1}}
 	if fmt.Sprint(p) != fmt.Sprint(want) {
 		t.Errorf("preview %v, want %v", p, want)
@@ -267,8 +268,41 @@ func TestPreviewCountsWithoutChangingAnything(t *testing.T) {
 	}
 	named, err := redrive.PreviewOf(s.ctx, s.store, reviewer, redrive.Request{Entries: []string{"01NOSUCHENTRY", archived, archived}, Mode: dlq.ModeAuto})
 	s.must(err)
-	if named.Matched != 2 || named.LeftOut[dlq.LeftNotFound] != 1 || named.LeftOut[dlq.LeftArchived] != 1 {
+	if named.Looked != 2 || named.LeftOut[dlq.LeftNotFound] != 1 || named.LeftOut[dlq.LeftArchived] != 1 {
 		t.Errorf("preview of names: %v", named)
+	}
+}
+
+// crowd is a store in which a query matches more than any preview looks at.
+type crowd struct {
+	size  int
+	asked int // of candidates
+}
+
+func (c *crowd) FirstMembers(_ context.Context, _ dlq.Actor, _ dlq.Query, most int) ([]string, error) {
+	ids := make([]string, min(c.size, most))
+	for i := range ids {
+		ids[i] = fmt.Sprint(i)
+	}
+	return ids, nil
+}
+
+func (c *crowd) Candidates(_ context.Context, _ dlq.Actor, ids []string, _ dlq.Mode) ([]dlq.Candidate, error) {
+	c.asked += len(ids)
+	return make([]dlq.Candidate, len(ids)), nil
+}
+
+func TestPreviewLooksAtTheFirstOfALargeMembershipOnly(t *testing.T) {
+	names := make([]string, redrive.PreviewMost+1)
+	for i := range names {
+		names[i] = fmt.Sprint(i)
+	}
+	for name, req := range map[string]redrive.Request{"a query": {Query: "source:wiki"}, "names": {Entries: names}} {
+		c := &crowd{size: redrive.PreviewMost + 1}
+		p, err := redrive.PreviewOf(t.Context(), c, reviewer, req)
+		if err != nil || p.Looked != redrive.PreviewMost || c.asked != redrive.PreviewMost {
+			t.Errorf("%s: looked at %d and asked for %d, %v; want %d", name, p.Looked, c.asked, err, redrive.PreviewMost)
+		}
 	}
 }
 

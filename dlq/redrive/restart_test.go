@@ -73,7 +73,7 @@ func TestStaleLeaseChangesNothing(t *testing.T) {
 	s.must(s.store.Undelivered(s.ctx, stale, 404, "late", "late"))
 	s.must(s.store.LeaveOut(s.ctx, stale, dlq.LeftGoneAtSource))
 	s.must(s.store.TargetGone(s.ctx, stale, 410, "late"))
-	s.must(s.store.DeliveryTaken(s.ctx, stale, 299))
+	s.must(s.store.DeliveryTaken(s.ctx, stale, 299, "", ""))
 	after := s.redrive(id)
 	if after.State != before.State || after.LastStatus != before.LastStatus || after.LastError != "" || !after.DueAt.Equal(before.DueAt) || after.LeaseEpoch != before.LeaseEpoch {
 		t.Errorf("a stale lease changed\n%+v to\n%+v", before, after)

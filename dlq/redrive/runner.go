@@ -31,7 +31,7 @@ type RunStore interface {
 	// the lease epoch that it was claimed with.
 	ClaimRedrives(ctx context.Context, source, owner string, lease time.Duration, limit int) ([]dlq.Redrive, error)
 	BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error)
-	DeliveryTaken(ctx context.Context, r dlq.Redrive, status int) error
+	DeliveryTaken(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error
 	DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, sentence, body string, next time.Time) error
 	Undelivered(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error
 	LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) error

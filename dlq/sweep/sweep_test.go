@@ -162,7 +162,7 @@ func TestOverdueOutcomesAreSettledAsThePolicySays(t *testing.T) {
 		s.must(err)
 		_, err = s.store.BeginDelivery(s.ctx, claimed[0])
 		s.must(err)
-		s.must(s.store.DeliveryTaken(s.ctx, claimed[0], 202))
+		s.must(s.store.DeliveryTaken(s.ctx, claimed[0], 202, "", ""))
 		s.advance(policy.Outcomes.Timeout.Std() - time.Second)
 		if r := s.once(sweep.Overdue(s.store)); r.Did != 0 {
 			t.Errorf("%s: a second early it did %d", mode, r.Did)
@@ -189,7 +189,7 @@ func TestWaitingItemsOfACancelledOperationAreGivenUp(t *testing.T) {
 	}
 	o, err = s.store.Operation(s.ctx, o.ID)
 	s.must(err)
-	if o.Counts[dlq.ItemWaiting] != 0 || o.Counts[dlq.ItemCancelled] != 449 {
+	if o.Counts[dlq.ItemWaiting] != 0 || o.Counts[dlq.ItemCancelled] != 450 {
 		t.Errorf("counts %v", o.Counts)
 	}
 	if r := s.once(step); r.Did != 0 {

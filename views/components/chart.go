@@ -175,7 +175,7 @@ func progressParts(p Progress) []box {
 	boxes := make([]box, 0, len(p.Parts))
 	x := 0
 	for _, part := range p.Parts {
-		if part.Share > 0 {
+		if part.Share > 0 && !part.Rest {
 			boxes = append(boxes, box{X: itoa(x), W: itoa(part.Share), Class: part.Tone.Class()})
 		}
 		x += part.Share

@@ -69,4 +69,5 @@ type ProgressPart struct {
 	Tone  Tone
 	Text  string // "201 committed"
 	Href  string // the items behind it
+	Rest  bool   // what is still to come: the bar's own ground shows
 }

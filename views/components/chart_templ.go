@@ -932,7 +932,7 @@ func ProgressOf(p Progress) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					var templ_7745c5c3_Var56 = []any{"part", s.Tone.Class()}
+					var templ_7745c5c3_Var56 = []any{"part", s.Tone.Class(), templ.KV("rest", s.Rest)}
 					templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_ElementWriter, templ_7745c5c3_Var56...)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
