@@ -99,7 +99,7 @@ func valueHolds(e dlq.Entry, key, v string) bool {
 	case "class":
 		return string(e.ErrorClass) == v
 	case "type":
-		return e.ErrorType == v
+		return e.ErrorType == v || strings.HasSuffix(strings.ToLower(e.ErrorType), "."+strings.ToLower(v))
 	case "reason":
 		return string(e.Reason) == v
 	case "stage":

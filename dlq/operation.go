@@ -51,10 +51,6 @@ func MayMoveOperation(from, to OperationState) bool { return slices.Contains(Ope
 // Ended says whether nothing will happen to it any more.
 func (s OperationState) Ended() bool { return s == OperationCancelled || s == OperationDone }
 
-// Reserves says whether waiting items of an operation in this state keep their
-// entries from other operations.
-func (s OperationState) Reserves() bool { return !s.Ended() }
-
 // ItemState is where one entry of an operation stands.
 type ItemState string
 

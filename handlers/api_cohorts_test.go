@@ -27,7 +27,7 @@ func TestCohortsGatherWhatFailedAlike(t *testing.T) {
 	if rows[0]["proof"] != "none" || rows[0]["source"] != "wiki" || rows[0]["versions"].([]any)[0].(obj)["parked"] != 3.0 {
 		t.Errorf("the cohort is %v", rows[0])
 	}
-	for query, want := range map[string]int{"?q=unicode": 1, "?q=nothing": 0, "?source=wiki": 2, "?source=leases": 0, "?status=archived": 0, "?sort=oldest&limit=1": 1} {
+	for query, want := range map[string]int{"?q=unicode": 1, "?q=nothing": 0, "?q=source:wiki": 2, "?q=source:leases": 0, "?q=type:UnicodeDecodeError": 1, "?q=-type:UnicodeDecodeError": 1, "?q=unicode+source:leases": 0, "?q=status:archived": 0, "?source=wiki": 2, "?source=leases": 0, "?status=archived": 0, "?sort=oldest&limit=1": 1} {
 		if got := len(a.get("/api/v1/cohorts"+query, dlq.ScopeRead).want(http.StatusOK).items()); got != want {
 			t.Errorf("%s lists %d, want %d", query, got, want)
 		}
@@ -41,7 +41,7 @@ func TestCohortsGatherWhatFailedAlike(t *testing.T) {
 		t.Errorf("its members are %v", members)
 	}
 	a.get("/api/v1/cohorts/01JNOWHERE", dlq.ScopeRead).problem(http.StatusNotFound, dlq.KindNotFound)
-	for query, pointer := range map[string]string{"status=lost": "/status", "sort=colour": "/sort", "limit=0": "/limit", "cursor=x": "/cursor"} {
+	for query, pointer := range map[string]string{"status=lost": "/status", "sort=colour": "/sort", "limit=0": "/limit", "cursor=x": "/cursor", "q=bogus:1": "/q"} {
 		if got := pointersOf(a.get("/api/v1/cohorts?"+query, dlq.ScopeRead).problem(http.StatusUnprocessableEntity, dlq.KindInvalid)); !slices.Equal(got, []string{pointer}) {
 			t.Errorf("%s is refused at %q, want %s", query, got, pointer)
 		}

@@ -299,18 +299,7 @@ func (h *Handlers) entryPayload(c echo.Context) error {
 // audit row that says so.
 func (h *Handlers) sendPayload(c echo.Context, by dlq.Actor, e dlq.Entry) error {
 	ctx := c.Request().Context()
-	switch e.Copy {
-	case dlq.CopyNever:
-		return dlq.Errorf(dlq.KindNotFound, "no copy of this document was ever sent here")
-	case dlq.CopyExpired:
-		return dlq.Errorf(dlq.KindGone, "the copy of this document has expired; a replay goes to the source")
-	}
-	r, _, err := h.Payloads.Open(ctx, e.HeldSHA256)
-	if dlq.KindOf(err) == dlq.KindConflict {
-		if markErr := h.Store.MarkPayloadCorrupt(ctx, e.ID); markErr != nil {
-			return markErr
-		}
-	}
+	r, _, err := h.openStoredCopy(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -285,6 +285,32 @@ func TestABodyThatBreaksOffStoresNothing(t *testing.T) {
 	}
 }
 
+func TestTheWholeLinesOfABatchThatBreaksOffAreStored(t *testing.T) {
+	a := newAPI(t)
+	body := `{"source":"wiki","doc_id":"whole"}` + "\n" + `{"source":"wiki","doc_id":"ha`
+	conn, err := net.Dial("tcp", a.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		apiDeadLetters, a.addr, a.token(dlq.ScopeIngest, ""), typeNDJSON, len(body)+5000, body)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("half a batch was answered %d", res.StatusCode)
+	}
+	if rows := a.get(apiDeadLetters, dlq.ScopeRead).items(); len(rows) != 1 || rows[0]["doc_id"] != "whole" {
+		t.Errorf("stored are %v", rows)
+	}
+}
+
 func TestBytesMayComeBeforeTheirEnvelope(t *testing.T) {
 	a := newAPI(t)
 	put := func(digest, body string) apiAnswer {

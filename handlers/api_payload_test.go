@@ -64,6 +64,30 @@ func TestWhatIsNotHeldIsNotHandedOut(t *testing.T) {
 	}
 }
 
+func TestOneOpenerSaysWhyThereAreNoBytes(t *testing.T) {
+	a := newAPI(t)
+	held := dlq.Entry{Copy: dlq.CopyHeld, HeldSHA256: digestOf("document")}
+	a.park(obj{"source": "wiki", "doc_id": "1", "payload": "document"})
+	erased, never, expired, mended := held, held, held, held
+	erased.Status = dlq.StatusErased
+	never.Copy, expired.Copy, mended.Copy = dlq.CopyNever, dlq.CopyExpired, dlq.CopyCorrupt
+	for name, c := range map[string]struct {
+		entry dlq.Entry
+		want  dlq.Kind
+	}{"held": {held, ""}, "never": {never, dlq.KindNotFound}, "expired": {expired, dlq.KindGone}, "erased, its bytes still shared": {erased, dlq.KindGone}, "damaged once, and sent again": {mended, ""}} {
+		r, size, err := a.handlers.openStoredCopy(t.Context(), c.entry)
+		if dlq.KindOf(err) != c.want {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err == nil {
+			if size != int64(len("document")) {
+				t.Errorf("%s: %d bytes", name, size)
+			}
+			r.Close()
+		}
+	}
+}
+
 func TestALinkOpensOnePayloadForAShortTime(t *testing.T) {
 	a := newAPI(t)
 	a.park(obj{"source": "wiki", "doc_id": "1", "payload": "document"})

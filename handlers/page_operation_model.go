@@ -116,16 +116,14 @@ func operationCounts(f operationFacts) []components.Stat {
 // operationWhy says in a sentence why it stands where it stands.
 func operationWhy(f operationFacts) string {
 	o := f.operation
-	if way := underWayWords(o); way != "" && o.Why != "" {
-		return sentence("%s", web.VisibleText(o.Why)) + " " + way
-	}
+	way := underWayWords(o)
 	switch {
 	case o.Why != "":
-		return sentence("%s", web.VisibleText(o.Why))
+		return strings.TrimSpace(sentence("%s", web.VisibleText(o.Why)) + " " + way)
 	case o.State == dlq.OperationRunning && o.Kind == dlq.OperationRedrive && f.paused != "":
-		return sentence("All redrives are paused by %s, so nothing is sent", f.paused)
+		return strings.TrimSpace(sentence("All redrives are paused by %s, so nothing is sent", f.paused) + " " + way)
 	case !o.State.Ended():
-		return underWayWords(o)
+		return way
 	case o.State == dlq.OperationDone && o.Kind == dlq.OperationRedrive:
 		return doneSentence(f)
 	case o.State == dlq.OperationDone:

@@ -51,19 +51,108 @@ func TestTheBrakesOfAnOperationAreThoseThatWork(t *testing.T) {
 
 func TestProgressTellsWhatGotInFromWhatFailed(t *testing.T) {
 	o := dlq.Operation{ID: "01K", Kind: dlq.OperationRedrive, State: dlq.OperationRunning, Total: 1000,
-		Counts: map[dlq.ItemState]int64{dlq.ItemWaiting: 500, dlq.ItemInFlight: 100, dlq.ItemSettled: 350, dlq.ItemLeftOut: 50}}
+		Counts: map[dlq.ItemState]int64{dlq.ItemInFlight: 600, dlq.ItemSettled: 350, dlq.ItemLeftOut: 50}, Unsent: 580}
 	p := operationProgress(o, map[dlq.OutcomeResult]int64{dlq.OutcomeCommitted: 200, dlq.OutcomeSkipped: 50, dlq.OutcomeFailed: 60, dlq.OutcomeNoOutcome: 40})
 	var got []string
 	sum := 0
 	for _, part := range p.Parts {
 		got = append(got, part.Text)
-		sum += part.Share
+		if !part.Rest {
+			sum += part.Share
+		}
 		if part.Href == "" {
 			t.Errorf("%s opens nothing", part.Text)
 		}
 	}
-	if want := "250 got in, 60 failed again, 40 without a result, 100 in flight, 50 left out"; strings.Join(got, ", ") != want || sum != 500 || p.Label != "350 of 1,000 settled" {
+	if want := "250 got in, 60 failed again, 40 without a result, 20 on their way, 50 left out, 580 to be sent"; strings.Join(got, ", ") != want || sum != 420 || p.Label != "350 of 1,000 settled" {
 		t.Errorf("got %v, %d tenths of a percent, %q", got, sum, p.Label)
+	}
+}
+
+func TestWhatWaitsToBeSentIsNotSaidToBeOnItsWay(t *testing.T) {
+	for _, c := range []struct {
+		state            dlq.OperationState
+		why              string
+		inFlight, unsent int64
+		want             string
+	}{
+		{dlq.OperationRunning, "", 285, 283, "2 documents are on their way, 283 are to be sent."},
+		{dlq.OperationPaused, "paused by reviewer@example.com", 285, 285, "Paused by reviewer@example.com. 285 documents are to be sent."},
+		{dlq.OperationCancelled, "cancelled by reviewer@example.com", 1, 0, "Cancelled by reviewer@example.com. 1 document is on its way."},
+		{dlq.OperationRunning, "", 3, 4, "3 documents are to be sent."}, // one was sent between the two counts
+	} {
+		f := operationFacts{operation: dlq.Operation{ID: "01K", Kind: dlq.OperationRedrive, State: c.state, Why: c.why, Total: 300, Counts: map[dlq.ItemState]int64{dlq.ItemInFlight: c.inFlight}, Unsent: c.unsent}}
+		if got := operationWhy(f); got != c.want {
+			t.Errorf("%s: %q, want %q", c.state, got, c.want)
+		}
+		tiles := map[string]string{}
+		for _, s := range newOperationRunning(f).Counts {
+			tiles[s.Label] = s.Value
+		}
+		if unsent := min(c.unsent, c.inFlight); tiles["to be sent"] != grouped(unsent) || tiles["on their way"] != grouped(c.inFlight-unsent) {
+			t.Errorf("%s: %v", c.state, tiles)
+		}
+	}
+	wait := newOperationItem(operationItem{item: dlq.Item{State: dlq.ItemInFlight, RedriveID: "r"}, redrive: &dlq.Redrive{State: dlq.RedrivePending}}, noon)
+	way := newOperationItem(operationItem{item: dlq.Item{State: dlq.ItemInFlight, RedriveID: "r"}, redrive: &dlq.Redrive{State: dlq.RedriveDelivered, SentAt: noon, AcceptedAt: noon}}, noon)
+	if wait.State.Text != "to be sent" || way.State.Text != "on its way" {
+		t.Errorf("items: %q and %q", wait.State.Text, way.State.Text)
+	}
+}
+
+func TestEachNumberOfAnOperationOpensItsItems(t *testing.T) {
+	f := operationFacts{operation: dlq.Operation{ID: "01K", Kind: dlq.OperationRedrive, State: dlq.OperationDone, Total: 9, Counts: map[dlq.ItemState]int64{dlq.ItemSettled: 7, dlq.ItemLeftOut: 1, dlq.ItemCancelled: 1}},
+		outcomes: map[dlq.OutcomeResult]int64{dlq.OutcomeCommitted: 4, dlq.OutcomeFailed: 2, dlq.OutcomeUndelivered: 1, dlq.OutcomeCancelled: 1}, choice: itemChoice{outcome: dlq.OutcomeFailed}}
+	m := newOperationPage(f)
+	for _, s := range m.Running.Counts {
+		want := map[string]string{"committed": "?outcome=committed", "failed again": "?outcome=failed", "not delivered": "?outcome=undelivered", "left out": "?state=left_out", "cancelled": "?state=cancelled", "to be sent": "?state=in_flight", "on their way": "?state=in_flight"}[s.Label]
+		if s.Href != "/operations/01K"+want+"#items" || want == "" {
+			t.Errorf("%s leads to %s", s.Label, s.Href)
+		}
+	}
+	for i, want := range []string{"?outcome=committed", "?outcome=failed", "?outcome=undelivered", "?state=left_out", "?state=cancelled"} {
+		if got := m.Running.Progress.Parts[i]; got.Href != "/operations/01K"+want+"#items" {
+			t.Errorf("%s leads to %s", got.Text, got.Href)
+		}
+	}
+	var on []string
+	for _, c := range m.Filters {
+		if c.On {
+			on = append(on, c.Text+" "+c.Count)
+		}
+	}
+	if strings.Join(on, ", ") != "Failed again 2" {
+		t.Errorf("chosen: %v of %+v", on, m.Filters)
+	}
+}
+
+func TestOnlyARedriveHasResults(t *testing.T) {
+	o := dlq.Operation{ID: "01K", Kind: dlq.OperationQuarantine, State: dlq.OperationDone, Total: 3, Counts: map[dlq.ItemState]int64{dlq.ItemSettled: 3}}
+	p := operationProgress(o, map[dlq.OutcomeResult]int64{})
+	if len(p.Parts) != 1 || p.Parts[0].Text != "3 done" || p.Label != "3 of 3 done" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestAnItemThatWasNotDeliveredSaysWhy(t *testing.T) {
+	r := &dlq.Redrive{State: dlq.RedriveSettled, SentAt: noon, SettledAt: noon, Outcome: dlq.OutcomeUndelivered, LastStatus: 422, LastError: "the target answered 422"}
+	if got := newOperationItem(operationItem{item: dlq.Item{State: dlq.ItemSettled, Outcome: dlq.OutcomeUndelivered, RedriveID: "r"}, redrive: r}, noon); got.Why != "The target answered 422." {
+		t.Errorf("got %q", got.Why)
+	}
+	taken := dlq.Redrive{State: dlq.RedriveDelivered, SentAt: noon, AcceptedAt: noon, LastError: "the answer was not understood"}
+	if got := flightWhy(taken, noon); got != "Taken just now, no outcome yet. The answer was not understood." {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPausingEverythingIsNotOfferedToWhoIsLimitedToSomeSources(t *testing.T) {
+	by := dlq.Actor{Kind: dlq.ActorPerson, Role: dlq.RoleManager}
+	if got := labels(newOperationsPage(operationsFacts{by: by}).Actions); got != "Pause all redrives" {
+		t.Errorf("for every source: %q", got)
+	}
+	by.Sources = []string{"wiki"}
+	if got := labels(newOperationsPage(operationsFacts{by: by}).Actions); got != "" {
+		t.Errorf("for one source: %q", got)
 	}
 }
 

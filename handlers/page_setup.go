@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
-	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -38,7 +36,9 @@ func (h *Handlers) setUp(c echo.Context) error {
 		return err
 	}
 	m := newSetup(token, email, h.Sessions.CSRFToken(c))
-	m.EmailError = emailFault(email)
+	if !validEmail(email) {
+		m.EmailError = "An address such as name@example.com is expected."
+	}
 	m.PasswordError = passwordFault(web.CheckPassword(password, email))
 	if m.EmailError != "" || m.PasswordError != "" {
 		return web.Render(c, http.StatusUnprocessableEntity, setup.Page(m))
@@ -69,17 +69,6 @@ func newSetup(token, email, csrf string) setup.Model {
 		Email:        email,
 		PasswordHint: "12 to 128 characters of any kind. A few unusual words are better than a short word with signs.",
 	}
-}
-
-// emailFault says what is wrong with an address to sign in under. Whether mail
-// arrives there is not asked.
-func emailFault(email string) string {
-	at := strings.LastIndexByte(email, '@')
-	bad := strings.ContainsFunc(email, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	if at < 1 || at == len(email)-1 || len(email) > 254 || bad {
-		return "An address such as name@example.com is expected."
-	}
-	return ""
 }
 
 // passwordFault is what CheckPassword found, for the field.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"dlo/dlq"
 	"dlo/views/components"
@@ -76,11 +77,12 @@ func createdUser(email, password string) *users.Created {
 	return &users.Created{Email: email, Password: components.Code{ID: "new-password", Label: "The new password", Text: password}}
 }
 
-// validEmail says whether s is a bare address. Whether mail would arrive there
+// validEmail says whether s is a bare address (RFC 5322 §3.4.1) of at most 254
+// bytes, without a character that cannot be seen. Whether mail would arrive there
 // nobody needs to know here: it is the name that somebody signs in with.
 func validEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && len(s) <= 254
+	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func personFaults(p dlq.Person) []dlq.Fault {

@@ -22,6 +22,7 @@ type memoryRows struct {
 	mu   sync.Mutex
 	rows map[string]SessionRow
 	fail error
+	full error // of what writes alone
 }
 
 func (m *memoryRows) Session(_ context.Context, hash string) (SessionRow, bool, error) {
@@ -51,6 +52,9 @@ func (m *memoryRows) PutSession(_ context.Context, row SessionRow, keep int) err
 func (m *memoryRows) TouchSession(_ context.Context, hash string, seenAt time.Time, data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.full != nil {
+		return m.full
+	}
 	if row, ok := m.rows[hash]; ok {
 		row.SeenAt, row.Data = seenAt, data
 		m.rows[hash] = row
@@ -414,6 +418,18 @@ func TestAStoreThatFailsIsAnErrorAndNotAVisitor(t *testing.T) {
 	o.rows.mu.Unlock()
 	if got := o.status(t, "/me", cookie); got != 500 {
 		t.Errorf("%d, want 500", got)
+	}
+}
+
+func TestPagesAreReadWhileNothingCanBeWritten(t *testing.T) {
+	o := newOffice(t, "")
+	cookie := o.signIn(t, "1")
+	o.rows.mu.Lock()
+	o.rows.full = dlq.Errorf(dlq.KindUnavailable, "the disk is full")
+	o.rows.mu.Unlock()
+	o.clock.pass(2 * touchEvery)
+	if got := o.status(t, "/me", cookie); got != 200 {
+		t.Errorf("with a full disk: %d, want 200", got)
 	}
 }
 

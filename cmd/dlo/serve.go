@@ -4,14 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"time"
 
-	"dlo/web"
+	"dlo/handlers"
 
 	"golang.org/x/term"
 )
@@ -61,7 +60,7 @@ func (a *App) firstPerson(ctx context.Context) (string, error) {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // crypto/rand.Read never returns an error
 	link := base64.RawURLEncoding.EncodeToString(raw)
-	if err := a.stores.db.PutSetupLink(ctx, hex.EncodeToString(web.HashToken(link)), setupLife); err != nil {
+	if err := a.stores.db.PutSetupLink(ctx, handlers.SetupLinkHash(link), setupLife); err != nil {
 		return "", err
 	}
 	return a.base.JoinPath("setup", link).String(), nil
