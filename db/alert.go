@@ -68,10 +68,12 @@ func (s *Store) ResolveOverAlerts(ctx context.Context) (int, error) {
 const alertColumns = `a.id, a.rule, a.subject, a.state, coalesce(a.source_id, 0), coalesce(s.name, ''), coalesce(a.cohort_id, ''), coalesce(a.entry_id, 0), coalesce(e.dlq_id, ''),
 	coalesce(a.operation_id, ''), a.value, a.threshold, a.why, a.since, a.updated_at, a.acknowledged_by, a.resolved_at`
 
-// Alerts lists alerts: those that stand before those that are resolved, newest
-// first within.
-func (s *Store) Alerts(ctx context.Context, limit int) ([]dlq.Alert, error) {
-	return s.alertsWhere(ctx, `order by a.state = 'resolved', a.since desc, a.id desc limit $1`, limit)
+// Alerts lists the alerts that somebody may know of: those that stand before
+// those that are resolved, newest first within.
+func (s *Store) Alerts(ctx context.Context, by dlq.Actor, limit int) ([]dlq.Alert, error) {
+	var f filter
+	of := f.ofSourcesOf(by, "a.source_id")
+	return s.alertsWhere(ctx, `where `+of+` order by a.state = 'resolved', a.since desc, a.id desc limit `+f.arg(limit), f.args...)
 }
 
 func (s *Store) alertsWhere(ctx context.Context, where string, args ...any) ([]dlq.Alert, error) {
@@ -106,11 +108,16 @@ func (s *Store) Alert(ctx context.Context, id string) (dlq.Alert, error) {
 	return list[0], nil
 }
 
-// StandingAlerts counts the alerts that are not resolved.
-func (s *Store) StandingAlerts(ctx context.Context) (int64, error) {
+// StandingAlerts counts the alerts that are not resolved and that somebody may
+// know of.
+func (s *Store) StandingAlerts(ctx context.Context, by dlq.Actor) (int64, error) {
+	var f filter
 	var n int64
-	_, err := one(ctx, s.reader(), `select count(*) from alert where state in ('firing', 'acknowledged')`, nil, &n)
-	return n, err
+	query := `select count(*) from alert where state in ('firing', 'acknowledged') and ` + f.ofSourcesOf(by, "source_id")
+	if _, err := s.one(ctx, query, f.args, &n); err != nil {
+		return 0, fmt.Errorf("count the alerts that stand: %w", err)
+	}
+	return n, nil
 }
 
 // AcknowledgeAlert marks that somebody looks after an alert.

@@ -138,7 +138,7 @@ func TestThreeFailuresInTheSameCohortPoisonWithOneAlert(t *testing.T) {
 	if e := s.Entry(t, r.DLQID); e.Status != dlq.StatusQuarantined || e.RedrivesTotal != 3 {
 		t.Errorf("%+v", e)
 	}
-	list, err := s.Alerts(background, 10)
+	list, err := s.Alerts(background, dlqtest.Reviewer, 10)
 	if err != nil || len(list) != 1 || list[0].Rule != dlq.AlertPoison || list[0].Value != 3 || list[0].DLQID != r.DLQID {
 		t.Errorf("alerts %+v, %v", list, err)
 	}

@@ -275,7 +275,7 @@ func TestABrokenContractRaisesOneAlert(t *testing.T) {
 	}
 	s.Park(t, dlqtest.Doc("4"), dlqtest.Class(dlq.ClassDownstreamContract), dlqtest.Defect("WrongWidth"))
 	s.Park(t, dlqtest.Doc("5"))
-	list, err := s.Alerts(background, 10)
+	list, err := s.Alerts(background, dlqtest.Reviewer, 10)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d alerts, %v; want one a cohort", len(list), err)
 	}

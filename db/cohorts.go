@@ -421,15 +421,17 @@ func (s *Store) DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string
 	return out, nil
 }
 
-// CohortRedrives lists the settled redrives whose entries were in a cohort when
-// they were asked for, newest first.
-func (s *Store) CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error) {
-	return redrivesWhere(ctx, s.reader(), `where r.failed_cohort = $1 and r.sent_at is not null order by r.created_at desc, r.id desc limit $2`, cohortID, limit)
+// CohortRedrives lists the redrives that were sent for entries that were in a
+// cohort when they were asked for, newest first: of the sources that somebody
+// may see.
+func (s *Store) CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error) {
+	list, err := s.ReplaysOf(ctx, by, []string{cohortID}, limit)
+	return list[cohortID], err
 }
 
 // ReplaysOf lists the newest redrives of each of several cohorts, at most limit
 // of each, newest first, in one question.
-func (s *Store) ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error) {
+func (s *Store) ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error) {
 	out := map[string][]dlq.Redrive{}
 	if len(cohortIDs) == 0 {
 		return out, nil
@@ -437,8 +439,9 @@ func (s *Store) ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (m
 	var f filter
 	arms := make([]string, len(cohortIDs))
 	most := f.arg(limit)
+	of := f.ofSourcesOf(by, "source_id")
 	for i, id := range cohortIDs {
-		arms[i] = `select id from (select id from redrive where failed_cohort = ` + f.arg(id) + ` and sent_at is not null order by created_at desc, id desc limit ` + most + `)`
+		arms[i] = `select id from (select id from redrive where failed_cohort = ` + f.arg(id) + ` and sent_at is not null and ` + of + ` order by created_at desc, id desc limit ` + most + `)`
 	}
 	list, err := redrivesWhere(ctx, s.reader(), `where r.id in (`+strings.Join(arms, " union all ")+`) order by r.created_at desc, r.id desc`, f.args...)
 	if err != nil {

@@ -33,6 +33,15 @@ func (f *filter) list(values []string) string {
 	return strings.Join(marks, ", ")
 }
 
+// ofSourcesOf is the condition that a column names a source that somebody may
+// see: any, unless they are limited to some, and then not one that is null.
+func (f *filter) ofSourcesOf(by dlq.Actor, column string) string {
+	if len(by.Sources) == 0 {
+		return "1 = 1"
+	}
+	return column + ` in (select id from source where name in (` + f.list(by.Sources) + `))`
+}
+
 func (f *filter) and(condition string) { f.where = append(f.where, condition) }
 
 func (f *filter) sql() string {

@@ -82,7 +82,7 @@ func TestACorruptCopyIsMarkedForEverybodyWhoHoldsIt(t *testing.T) {
 	if s.Entry(t, a.DLQID).Copy != dlq.CopyCorrupt || s.Entry(t, b.DLQID).Copy != dlq.CopyCorrupt {
 		t.Error("one of the two is not marked")
 	}
-	list, err := s.Alerts(background, 10)
+	list, err := s.Alerts(background, dlqtest.Reviewer, 10)
 	if err != nil || len(list) != 1 || list[0].Rule != dlq.AlertPayloadCorrupt || list[0].State != dlq.AlertFiring {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -92,7 +92,7 @@ func TestACorruptCopyIsMarkedForEverybodyWhoHoldsIt(t *testing.T) {
 	if s.Entry(t, a.DLQID).Copy != dlq.CopyHeld || s.Entry(t, b.DLQID).Copy != dlq.CopyHeld {
 		t.Error("one of the two is still marked, though the bytes were stored anew")
 	}
-	if list, err = s.Alerts(background, 10); err != nil || list[0].State != dlq.AlertResolved {
+	if list, err = s.Alerts(background, dlqtest.Reviewer, 10); err != nil || list[0].State != dlq.AlertResolved {
 		t.Errorf("%+v, %v", list, err)
 	}
 	s.MustHold(t)
@@ -130,7 +130,7 @@ func TestAnAlertIsOneForOneCondition(t *testing.T) {
 		s.Park(t, dlqtest.Doc(doc), dlqtest.Class(dlq.ClassDownstreamContract))
 	}
 	broken("1")
-	list, err := s.Alerts(background, 10)
+	list, err := s.Alerts(background, dlqtest.Reviewer, 10)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -142,11 +142,11 @@ func TestAnAlertIsOneForOneCondition(t *testing.T) {
 	}
 	s.Clock.Advance(time.Minute)
 	broken("2")
-	list, err = s.Alerts(background, 10)
+	list, err = s.Alerts(background, dlqtest.Reviewer, 10)
 	if err != nil || len(list) != 1 || list[0].State != dlq.AlertAcknowledged || list[0].AcknowledgedBy != "reviewer@example.com" || !list[0].Since.Equal(dlqtest.Now) || !list[0].UpdatedAt.Equal(s.Now()) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if n, err := s.StandingAlerts(background); err != nil || n != 1 {
+	if n, err := s.StandingAlerts(background, dlqtest.Reviewer); err != nil || n != 1 {
 		t.Error(n, err)
 	}
 }

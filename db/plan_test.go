@@ -78,14 +78,14 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"a cohort's audit":               func() error { _, err := s.AuditOfCohort(background, last.Cohort, 5); return err },
 		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
 		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
-		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, last.Cohort, 5); return err },
+		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
 		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
 		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
 		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
 		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
 		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
 		"an operation's outcomes":        func() error { _, err := s.OutcomeCounts(background, last.DLQID); return err },
-		"the alerts":                     func() error { _, err := s.Alerts(background, 5); return err },
+		"the alerts":                     func() error { _, err := s.Alerts(background, dlqtest.Reviewer, 5); return err },
 		"the sources with something due": func() error { _, err := s.DueSources(background); return err },
 		"candidates": func() error {
 			_, err := s.Candidates(background, dlqtest.Admin, []string{last.DLQID}, "")

@@ -115,7 +115,7 @@ func TestABrokenContractIsOverWhenNothingOfItIsStuck(t *testing.T) {
 	r := s.Park(t, dlqtest.Class(dlq.ClassDownstreamContract), dlqtest.Held("v"))
 	standing := func() int64 {
 		t.Helper()
-		n, err := s.StandingAlerts(background)
+		n, err := s.StandingAlerts(background, dlqtest.Reviewer)
 		if err != nil {
 			t.Fatal(err)
 		}

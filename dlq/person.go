@@ -1,8 +1,10 @@
 package dlq
 
 import (
+	"net/mail"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Role is what a person may be. Each person has one.
@@ -168,3 +170,11 @@ func (p Person) Actor() Actor {
 // NormalEmail is the form under which an address is unique: trimmed and lower
 // case. It does not judge whether mail would arrive there.
 func NormalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+// ValidEmail says whether s is a bare address (RFC 5322 §3.4.1) of at most 254
+// bytes, without a character that cannot be seen. Whether mail would arrive there
+// nobody needs to know here: it is the name that somebody signs in with.
+func ValidEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

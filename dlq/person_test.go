@@ -107,3 +107,15 @@ func TestRolesAndScopes(t *testing.T) {
 		t.Error("there are roles or scopes that no table has")
 	}
 }
+
+func TestAnAddressToSignInUnderIsBareAndVisible(t *testing.T) {
+	for email, want := range map[string]bool{
+		"reviewer@example.com": true, "größe@example.com": true,
+		"": false, "reviewer": false, "@example.com": false, "reviewer@": false, "a b@example.com": false, "Reviewer <reviewer@example.com>": false,
+		"rev\u200biewer@example.com": false, "reviewer\u202e@example.com": false, strings.Repeat("a", 243) + "@example.com": false,
+	} {
+		if got := ValidEmail(email); got != want {
+			t.Errorf("%q: %v", email, got)
+		}
+	}
+}

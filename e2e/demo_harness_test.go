@@ -44,7 +44,10 @@ func endShared() {
 	}
 }
 
-var startShared = sync.OnceValues(func() (*demo, error) {
+var startShared = sync.OnceValues(newShared)
+
+// newShared starts a demo that ends with the tests of the package.
+func newShared() (*demo, error) {
 	data, err := os.MkdirTemp("", "dlo-e2e-demo-")
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ var startShared = sync.OnceValues(func() (*demo, error) {
 	}
 	shared.ends = append(shared.ends, func() { d.terminate(); _ = os.RemoveAll(data) })
 	return d, nil
-})
+}
 
 // sharedDemo is the demo that most tests look at. Its parser stays the older
 // one, and each test takes documents of a defect that no other test takes.

@@ -116,7 +116,7 @@ func TestNewcomerProvesAFixAndRedrivesTheRest(t *testing.T) {
 	b.open(d.address + cohort)
 	b.says("1 replay · 1 passed.")
 	rest := len(broken) + len(twice) - 1
-	b.load(fmt.Sprintf("Redrive %d", rest))
+	b.load(fmt.Sprintf("Redrive all %d", rest))
 	b.says(fmt.Sprintf("%d documents match", rest))
 	filter := b.textOf("#confirm .chosen p.mono")
 	if !strings.Contains(filter, "cohort:") || !strings.Contains(filter, "status:parked") {

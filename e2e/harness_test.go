@@ -187,12 +187,6 @@ func (b *lockedBuffer) String() string {
 
 const listening = "listening on "
 
-// serve starts a server on a data folder. Loopback is opened for the pipeline.
-func serve(t *testing.T, data string, args ...string) *process {
-	t.Helper()
-	return start(t, listening, nil, dloBinary, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--outbound-allow", "127.0.0.1"}, args...)...)
-}
-
 // dlo runs a subcommand to its end and gives what it printed.
 func dlo(t *testing.T, stdin string, args ...string) string {
 	t.Helper()

@@ -14,18 +14,7 @@ var update = flag.Bool("update", false, "take the screenshots of the documentati
 
 // startProven is a demo that is further on: the newer parser runs, some
 // documents were redriven, one waits for a decision.
-var startProven = sync.OnceValues(func() (*demo, error) {
-	data, err := os.MkdirTemp("", "dlo-e2e-proven-")
-	if err != nil {
-		return nil, err
-	}
-	d, err := tryDemo(data)
-	if err != nil {
-		return nil, err
-	}
-	shared.ends = append(shared.ends, func() { d.terminate(); _ = os.RemoveAll(data) })
-	return d, nil
-})
+var startProven = sync.OnceValues(newShared)
 
 // scene is what the screenshots and the look for barriers show.
 type scene struct {

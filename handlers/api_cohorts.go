@@ -136,14 +136,12 @@ func (h *Handlers) showCohort(c echo.Context) error {
 	for _, f := range members {
 		a.Members = append(a.Members, apiFingerprint{f.String(), f.Mode, f.Confidence, f.Type, f.RootType, append([]dlq.Frame{}, f.Frames...), f.Template, f.Canonical})
 	}
-	redrives, err := h.Store.CohortRedrives(ctx, cohort.ID, historyMost)
+	redrives, err := h.Store.CohortRedrives(ctx, by, cohort.ID, historyMost)
 	if err != nil {
 		return err
 	}
 	for _, r := range redrives {
-		if by.SeesSource(r.Source) {
-			a.Redrives = append(a.Redrives, newAPIRedrive(r))
-		}
+		a.Redrives = append(a.Redrives, newAPIRedrive(r))
 	}
 	notes, err := h.Store.Notes(ctx, 0, cohort.ID, historyMost)
 	if err != nil {

@@ -158,6 +158,7 @@ type apiRedrive struct {
 	Late       string      `json:"late_outcome,omitempty"`
 	LastStatus int         `json:"last_status,omitempty"`
 	LastError  string      `json:"last_error,omitempty"`
+	LastBody   string      `json:"last_body,omitempty"` // the first 4 KiB
 	Verdict    dlq.Verdict `json:"verdict"`
 }
 
@@ -167,7 +168,7 @@ func newAPIRedrive(r dlq.Redrive) apiRedrive {
 		mode = r.Mode
 	}
 	return apiRedrive{RedriveID: r.ID, Operation: r.OperationID, Mode: string(mode), State: string(r.State), SentAt: apiTime(r.SentAt), Deliveries: r.Deliveries, Outcome: string(r.Outcome), OutcomeAt: apiTime(r.OutcomeAt),
-		Late: string(r.Late), LastStatus: r.LastStatus, LastError: r.LastError, Verdict: r.Verdict()}
+		Late: string(r.Late), LastStatus: r.LastStatus, LastError: r.LastError, LastBody: r.LastBody, Verdict: r.Verdict()}
 }
 
 // page reads limit and cursor.

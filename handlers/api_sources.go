@@ -201,15 +201,13 @@ type apiAlert struct {
 
 func (h *Handlers) listAlerts(c echo.Context) error {
 	by, _ := web.ActorOf(c)
-	list, err := h.Store.Alerts(c.Request().Context(), 500)
+	list, err := h.Store.Alerts(c.Request().Context(), by, 500)
 	if err != nil {
 		return err
 	}
 	rows := []apiAlert{}
 	for _, a := range list {
-		if seesAlert(by, a) {
-			rows = append(rows, apiAlert{a.ID, string(a.Rule), string(a.State), a.Source, a.CohortID, a.DLQID, a.OperationID, apiTime(a.Since), a.Value, a.Limit, a.Why})
-		}
+		rows = append(rows, apiAlert{a.ID, string(a.Rule), string(a.State), a.Source, a.CohortID, a.DLQID, a.OperationID, apiTime(a.Since), a.Value, a.Limit, a.Why})
 	}
 	return web.JSON(c, http.StatusOK, listAnswer{rows, ""})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"dlo/dlq"
 	"dlo/views/components"
@@ -74,18 +75,28 @@ func runsNow(v dlq.Versions, running dlq.Running) (words components.Text, other 
 	return shownLine(strings.Join(now, ", ")+" runs now", 100), true
 }
 
+// versionWhole is how many characters of a version are shown as they are. What is
+// left of p@3 without its program, a 3, is no version that anybody knows.
+const versionWhole = 24
+
 // versionBeside is a version where another of the same program stands beside
-// it: what both have before the @ is left out.
+// it: of a long one what both have before the @ is left out.
 func versionBeside(version, other string) string {
+	if utf8.RuneCountInString(version) <= versionWhole {
+		return version
+	}
 	if at := strings.LastIndexByte(version, '@'); at > 0 && strings.HasPrefix(other, version[:at+1]) {
 		return version[at+1:]
 	}
 	return version
 }
 
-// shortVersion is a version without the program that it is of, for where the
-// program stands in the same row.
+// shortVersion is a version for where the program that it is of stands in the
+// same row: of a long one the program is left out.
 func shortVersion(version string) string {
+	if utf8.RuneCountInString(version) <= versionWhole {
+		return version
+	}
 	if at := strings.LastIndexByte(version, '@'); at > 0 && at < len(version)-1 {
 		return version[at+1:]
 	}
@@ -144,7 +155,7 @@ func nextStep(s situation) step {
 	case s.expiring > 0:
 		return step{"Decide", counted(s.expiring, "leaves", "leave") + " within 7 days", components.Deadline, toExpiring}
 	case s.redriving > 0:
-		return step{"Wait", counted(s.redriving, "document is", "documents are") + " on the way", components.Plain, toFlight}
+		return step{"Wait", counted(s.redriving, "document is", "documents are") + " being redriven", components.Plain, toFlight}
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
 		return step{"Test the fix", shortVersion(s.fix) + " is live", components.Plain, toRedrive}
 	case burst(s.today, s.daysBefore):
@@ -225,12 +236,25 @@ const replaysLooked = 50
 // replaySummary counts what replays say, without concluding from it.
 type replaySummary struct {
 	seen, passed, failed, flying int
+	waiting                      int  // to be sent: no replay yet, and not among those seen
+	past                         int  // of the failed: got past the cohort's error, and failed on another
+	proven, refuted              int  // got past the error, or did not, under code that changed or was not reported, with the same bytes
 	more                         bool // there are older ones that were not looked at
 }
 
+// unsent says that a redrive waits for its first delivery to begin.
+func unsent(r dlq.Redrive) bool {
+	return (r.State == dlq.RedrivePending || r.State == dlq.RedriveClaimed) && r.SentAt.IsZero()
+}
+
 func summarise(replays []dlq.Redrive) replaySummary {
-	s := replaySummary{seen: len(replays), more: len(replays) >= replaysLooked}
+	s := replaySummary{more: len(replays) >= replaysLooked}
 	for _, r := range replays {
+		if unsent(r) {
+			s.waiting++
+			continue
+		}
+		s.seen++
 		switch {
 		case r.InFlight():
 			s.flying++
@@ -239,13 +263,25 @@ func summarise(replays []dlq.Redrive) replaySummary {
 		case r.Outcome == dlq.OutcomeFailed:
 			s.failed++
 		}
+		switch r.Verdict().Name {
+		case dlq.VerdictFixedByCode:
+			s.proven++
+		case dlq.VerdictNextDefect:
+			s.proven++
+			s.past++
+		case dlq.VerdictStillBroken:
+			s.refuted++
+		}
 	}
 	return s
 }
 
 // words: "3 replays · 2 passed".
 func (s replaySummary) words() string {
-	if s.seen == 0 {
+	switch {
+	case s.seen == 0 && s.waiting > 0:
+		return grouped(s.waiting) + " to be sent"
+	case s.seen == 0:
 		return "Not tested"
 	}
 	head := counted(s.seen, "replay", "replays")
@@ -253,10 +289,27 @@ func (s replaySummary) words() string {
 		head = "Last " + head
 	}
 	words := fmt.Sprintf("%s · %s passed", head, grouped(s.passed))
+	if s.past > 0 {
+		words += " · " + grouped(s.past) + " got past it and failed on another"
+	}
 	if s.flying > 0 {
 		words += " · " + grouped(s.flying) + " in flight"
 	}
+	if s.waiting > 0 {
+		words += " · " + grouped(s.waiting) + " to be sent"
+	}
 	return words
+}
+
+// proof says how many replays got past the error of those that tested the code.
+// Who failed on another error got past this one, and proves as much of the fix as
+// who passed. Nothing where none tested it.
+func (s replaySummary) proof() string {
+	tested := s.proven + s.refuted
+	if tested == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s got past this error.", grouped(s.proven), counted(tested, "replay that tested the code", "replays that tested the code"))
 }
 
 // proofTag says which replays there were. What they prove together is not
@@ -265,10 +318,10 @@ func proofTag(c dlq.Cohort, replays []dlq.Redrive) components.Tag {
 	s := summarise(replays)
 	t := components.Tag{Text: s.words(), Tone: components.Plain}
 	switch {
-	case s.seen == 0:
+	case s.seen+s.waiting == 0:
 		t.Tone = components.Quiet
 		return t
-	case s.flying > 0:
+	case s.flying+s.waiting > 0:
 		t.Tone = components.Info
 	}
 	t.Href = cohortHref(c.ID) + "#replays"

@@ -22,14 +22,15 @@ func TestNextStepTakesTheFirstRuleThatFits(t *testing.T) {
 		{"poison first, whatever else", situation{parked: 9, quarantined: 3, expiring: 2, redriving: 1, fix: "parser 2", hasTarget: true}, "Decide", "3 documents are in quarantine", components.Held, toQuarantine},
 		{"one poison", situation{quarantined: 1}, "Decide", "1 document is in quarantine", components.Held, toQuarantine},
 		{"expiring before a fix", situation{parked: 97, expiring: 22, fix: "parser 2", hasTarget: true}, "Decide", "22 leave within 7 days", components.Deadline, toExpiring},
-		{"on the way before sending more", situation{parked: 97, redriving: 4, fix: "parser 2", hasTarget: true}, "Wait", "4 documents are on the way", components.Plain, toFlight},
+		{"on the way before sending more", situation{parked: 97, redriving: 4, fix: "parser 2", hasTarget: true}, "Wait", "4 documents are being redriven", components.Plain, toFlight},
 		{"a fix is live", situation{parked: 409, fix: "parser 20251230", hasTarget: true, today: 100, daysBefore: calm}, "Test the fix", "parser 20251230 is live", components.Plain, toRedrive},
 		{"a fix with nothing stuck", situation{fix: "parser 2", hasTarget: true}, "", "nothing is stuck", components.Plain, toCohort},
 		{"a burst", situation{parked: 1306, hasTarget: true, today: 1306, daysBefore: calm}, "Look", "1,306 arrivals today, 2 on a day before", components.Bad, toArrivals},
 		{"a burst of something new", situation{parked: 20, hasTarget: true, today: 20, daysBefore: []int64{0, 0}}, "Look", "20 arrivals today, 0 on a day before", components.Bad, toArrivals},
 		{"too few for a burst", situation{parked: 19, hasTarget: true, today: 19, daysBefore: []int64{0, 0}}, "Look", "no version has changed since", components.Plain, toCohort},
 		{"no burst for a busy cohort", situation{parked: 99, hasTarget: true, today: 99, daysBefore: []int64{20, 20}}, "Look", "no version has changed since", components.Plain, toCohort},
-		{"a fix that names its program", situation{parked: 9, fix: "intake-parser@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "20251230 is live", components.Plain, toRedrive},
+		{"a fix that names its program", situation{parked: 9, fix: "intake-parser@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "intake-parser@20251230 is live", components.Plain, toRedrive},
+		{"a fix with a long name", situation{parked: 9, fix: "intake-parser-for-leases@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "20251230 is live", components.Plain, toRedrive},
 		{"a fix without a target", situation{parked: 9, fix: "parser 2"}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
 		{"no target", situation{parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
 		{"nothing known", situation{parked: 9, hasTarget: true}, "Look", "no version has changed since", components.Plain, toCohort},
@@ -78,7 +79,7 @@ func TestWhatRunsNowIsSaidBesideWhatFailed(t *testing.T) {
 	}{
 		{nil, "not reported", false},
 		{dlq.Running{"parser": {"pdf@1"}}, "same", false},
-		{dlq.Running{"parser": {"pdf@2"}}, "2 runs now", true},
+		{dlq.Running{"parser": {"pdf@2"}}, "pdf@2 runs now", true},
 		{dlq.Running{"parser": {"other@2"}}, "other@2 runs now", true},
 		{dlq.Running{"parser": {"pdf@1", "pdf@2"}}, "still runs, beside 1 more", false},
 	} {
@@ -98,6 +99,9 @@ func TestReplaysAreCountedAndNotConcludedFrom(t *testing.T) {
 	if got := summarise(append(three, dlq.Redrive{State: dlq.RedriveDelivered})).words(); got != "4 replays · 2 passed · 1 in flight" {
 		t.Errorf("got %q", got)
 	}
+	if got := summarise(append(three, dlq.Redrive{State: dlq.RedrivePending})).words(); got != "3 replays · 2 passed · 1 to be sent" {
+		t.Errorf("what waits is said to be a replay: %q", got)
+	}
 	many := make([]dlq.Redrive, replaysLooked)
 	for i := range many {
 		many[i] = settled(dlq.OutcomeFailed)
@@ -110,6 +114,35 @@ func TestReplaysAreCountedAndNotConcludedFrom(t *testing.T) {
 	}
 	if got := proofTag(dlq.Cohort{ID: "01K"}, three); got.Href != "/cohorts/01K#replays" {
 		t.Errorf("the number does not open its rows: %+v", got)
+	}
+}
+
+func TestOnlyALongVersionLosesItsProgram(t *testing.T) {
+	for version, want := range map[string]string{"p@3": "p@3", "a-parser-of-24-letters@1": "a-parser-of-24-letters@1", "a-parser-of-25-letters-@1": "1"} {
+		if got := versionBeside(version, version); got != want {
+			t.Errorf("beside its like, %s is %s, want %s", version, got, want)
+		}
+		if got := shortVersion(version); got != want {
+			t.Errorf("%s is %s, want %s", version, got, want)
+		}
+	}
+}
+
+func TestWhoFailsOnAnotherErrorGotPastThisOne(t *testing.T) {
+	fixed, next, broken := passed(), passed(), passed()
+	next.Outcome, next.FailedCohort, next.OutcomeCohort = dlq.OutcomeFailed, "01A", "01B"
+	broken.Outcome, broken.FailedCohort, broken.OutcomeCohort = dlq.OutcomeFailed, "01A", "01A"
+	s := summarise([]dlq.Redrive{fixed, fixed, next, broken})
+	if got := s.words(); got != "4 replays · 2 passed · 1 got past it and failed on another" {
+		t.Errorf("got %q", got)
+	}
+	if got := s.proof(); got != "3 of 4 replays that tested the code got past this error." {
+		t.Errorf("got %q", got)
+	}
+	same := passed()
+	same.FailedUnder = dlq.Versions{"parser": "2025"}
+	if got := summarise([]dlq.Redrive{same}).proof(); got != "" {
+		t.Errorf("code that did not change is said to be a fix: %q", got)
 	}
 }
 

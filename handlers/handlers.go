@@ -75,8 +75,8 @@ type Store interface {
 	Fingerprints(ctx context.Context, cohortID string) ([]dlq.Fingerprint, error)
 	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
 	DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string, days int) ([]int64, error)
-	CohortRedrives(ctx context.Context, cohortID string, limit int) ([]dlq.Redrive, error)
-	ReplaysOf(ctx context.Context, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
+	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
+	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
@@ -118,9 +118,9 @@ type Store interface {
 	Rejected(ctx context.Context, source string, limit int) ([]dlq.RejectedEnvelope, error)
 	CountRejected(ctx context.Context, source string) (int64, error)
 
-	Alerts(ctx context.Context, limit int) ([]dlq.Alert, error)
+	Alerts(ctx context.Context, by dlq.Actor, limit int) ([]dlq.Alert, error)
 	Alert(ctx context.Context, id string) (dlq.Alert, error)
-	StandingAlertsOf(ctx context.Context, by dlq.Actor) (int64, error)
+	StandingAlerts(ctx context.Context, by dlq.Actor) (int64, error)
 	AcknowledgeAlert(ctx context.Context, by dlq.Actor, id string) error
 
 	Audit(ctx context.Context, by dlq.Actor, action string, entry *dlq.Entry, source string, detail map[string]any) error

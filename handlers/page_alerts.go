@@ -16,7 +16,7 @@ const alertsRead = 300
 // alertsPage is GET /alerts.
 func (h *Handlers) alertsPage(c echo.Context) error {
 	by, _ := web.ActorOf(c)
-	list, err := h.Store.Alerts(c.Request().Context(), alertsRead)
+	list, err := h.Store.Alerts(c.Request().Context(), by, alertsRead)
 	if err != nil {
 		return err
 	}

@@ -29,15 +29,11 @@ var alertWords = map[dlq.AlertRule]string{
 
 var alertTones = map[dlq.AlertState]components.Tone{dlq.AlertFiring: components.Bad, dlq.AlertAcknowledged: components.Held, dlq.AlertResolved: components.Good}
 
-// newAlertsPage shapes the conditions that hold and those that held, of the
-// sources that the viewer may know of.
+// newAlertsPage shapes the conditions that hold and those that held.
 func newAlertsPage(f alertsFacts) alerts.Model {
 	m := alerts.Model{CSRF: f.csrf}
 	firing, standing, all := 0, 0, 0
 	for _, a := range f.list {
-		if !seesAlert(f.by, a) {
-			continue
-		}
 		all++
 		if a.State != dlq.AlertResolved {
 			standing++

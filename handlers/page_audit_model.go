@@ -1,7 +1,11 @@
 package handlers
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"dlo/dlq"
 	"dlo/views/audit"
@@ -58,8 +62,7 @@ func auditTarget(r dlq.AuditRow) components.Link {
 	return components.Link{}
 }
 
-// auditReason is what a person typed where they did, else the detail as it is
-// kept.
+// auditReason is what a person typed where they did, else the detail.
 func auditReason(r dlq.AuditRow) components.Text {
 	switch {
 	case r.Reason != "":
@@ -67,5 +70,24 @@ func auditReason(r dlq.AuditRow) components.Text {
 	case r.Detail == "":
 		return nil
 	}
-	return shownLine(r.Detail, 300)
+	return shownLine(detailWords(r.Detail), 300)
+}
+
+// detailWords writes the detail of a row, a JSON object, as name: value in the
+// order of the names. What is no object stands as it is kept.
+func detailWords(detail string) string {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(detail), &values); err != nil {
+		return detail
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := string(values[name])
+		var text string
+		if json.Unmarshal(values[name], &text) == nil {
+			value = text
+		}
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+value)
+	}
+	return strings.Join(parts, ", ")
 }

@@ -42,12 +42,38 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 	if err := h.fillEntryList(ctx, by, &f.entries); err != nil {
 		return err
 	}
+	if f.one, err = h.oneToRedrive(ctx, by, found, f.known); err != nil {
+		return err
+	}
 	title := titleOf(cohortTitle(found))
 	if f.frame, err = h.layout(c, title, "", components.Link{Text: "Cohorts", Href: "/cohorts"}, components.Link{Text: shortID(firstFingerprint(found))}); err != nil {
 		return err
 	}
 	f.csrf = f.frame.CSRF
 	return web.Render(c, http.StatusOK, cohort.Page(newCohortPage(f)))
+}
+
+// oneToRedrive finds the document of a cohort to redrive before the others: among
+// those with a stored copy, and where there are none, among all.
+func (h *Handlers) oneToRedrive(ctx context.Context, by dlq.Actor, c dlq.Cohort, known knownSources) (*dlq.Entry, error) {
+	if !by.May(dlq.MayDecide) || c.Parked() < 2 {
+		return nil, nil
+	}
+	for _, terms := range [][]string{{"status:parked", "has:payload"}, {"status:parked"}} {
+		q, _ := dlq.ParseQuery(cohortQuery(c.ID, terms...))
+		list, _, err := h.Store.Entries(ctx, by, q, dlq.SortLastSeen, "", oneLooked)
+		if err != nil {
+			return nil, err
+		}
+		readings, err := h.Store.LastReadings(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		if one := firstToRedrive(list, readings, known); one != nil {
+			return one, nil
+		}
+	}
+	return nil, nil
 }
 
 // firstFingerprint is what people know a cohort by.
@@ -74,7 +100,7 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.arrivals, err = h.Store.DailyArrivals(ctx, f.by, id, arrivalDays); err != nil {
 		return err
 	}
-	if f.replays, err = h.Store.CohortRedrives(ctx, id, replaysLooked); err != nil {
+	if f.replays, err = h.Store.CohortRedrives(ctx, f.by, id, replaysLooked); err != nil {
 		return err
 	}
 	if f.notes, err = h.Store.Notes(ctx, 0, id, notesRead); err != nil {
@@ -85,6 +111,17 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	}
 	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
 		return err
+	}
+	f.past = map[string]dlq.Cohort{}
+	for _, next := range pastCohorts(f.replays) {
+		c, err := h.Store.Cohort(ctx, f.by, next)
+		if dlq.KindOf(err) == dlq.KindNotFound {
+			continue // of sources that the viewer may not know of
+		}
+		if err != nil {
+			return err
+		}
+		f.past[next] = c
 	}
 	f.runbook = runbookHTML(f.cohort, f.known, f.notes)
 	from := f.now.AddDate(0, 0, -arrivalDays)

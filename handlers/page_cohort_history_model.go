@@ -41,7 +41,7 @@ func newArrivals(f cohortFacts) components.DayChart {
 	relevant := relevantDeployments(f)
 	marks, left := deploymentMarks(relevant, first, days)
 	c.Marks = marks
-	c.Sentence = arrivalsSentence(f.cohort, relevant)
+	c.Sentence = arrivalsSentence(f.cohort, relevant, f.now.AddDate(0, 0, -arrivalDays))
 	if left > 0 {
 		c.Sentence += " " + counted(left, "older deployment is", "older deployments are") + " not marked."
 	}
@@ -103,13 +103,18 @@ func relevantDeployments(f cohortFacts) []deployed {
 const nearDeployment = 48 * time.Hour
 
 // arrivalsSentence reads the chart: what was deployed shortly before the first
-// failure, if anything was.
-func arrivalsSentence(c dlq.Cohort, newestFirst []deployed) string {
+// failure, if anything was. The first failure is when it happened by its sender,
+// which may be long before it came here; of the time before known, deployments
+// were not read, and nothing is said of them.
+func arrivalsSentence(c dlq.Cohort, newestFirst []deployed, known time.Time) string {
 	for _, d := range newestFirst {
 		after := c.FirstSeen.Sub(d.StartedAt)
 		if after >= 0 && after <= nearDeployment {
 			return "First seen " + span(max(after, time.Minute)) + " after " + shownLine(withComponent(d.Component, d.Version), 60).String() + " was deployed."
 		}
+	}
+	if c.FirstSeen.Add(-nearDeployment).Before(known) {
+		return "First seen on " + dateOf(c.FirstSeen) + "."
 	}
 	return "First seen on " + dateOf(c.FirstSeen) + "; no deployment of what it names is known in the two days before."
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,9 @@ type cohortFacts struct {
 	replays     []dlq.Redrive
 	notes       []dlq.Note
 	audit       []dlq.AuditRow
-	runbook     string // HTML, cleaned
+	runbook     string                // HTML, cleaned
+	one         *dlq.Entry            // the document to redrive first; nil where none can be
+	past        map[string]dlq.Cohort // those in which replays that got past this error failed
 	entries     entryList
 	pausedBy    string
 	csrf        string
@@ -58,12 +61,17 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
 	}
+	m.VersionsLead = len(m.Replays.Rows) <= fewReplays
 	m.Actions, m.More = cohortActions(f)
 	if len(f.entries.rows) == 0 {
 		m.Entries = components.EntryTable{ID: f.entries.id, Empty: noCohortEntries(f)}
 	}
 	return m
 }
+
+// fewReplays is how many rows of replays leave room under them beside the runbook
+// and the arrivals.
+const fewReplays = 6
 
 // cohortState are the states that its documents are in beside being stuck.
 func cohortState(c dlq.Cohort) []components.Tag {
@@ -91,7 +99,7 @@ func cohortHeadFacts(f cohortFacts) []components.Fact {
 			facts = append(facts, components.Fact{Text: titleOf(name), Href: sourceHref(name)})
 		}
 	}
-	facts = append(facts, components.Fact{Text: "owner " + ownerWord(cohortOwner(c, f.known))})
+	facts = append(facts, components.Fact{Text: "owner " + ownerFrom(c.Owner, fallsTo{cohortOwner(c, f.known), "source"})})
 	if c.Ticket != "" {
 		facts = append(facts, components.Fact{Text: "ticket", Value: shownLine(c.Ticket, 120), Href: ticketHref(c.Ticket)})
 	}
@@ -149,18 +157,23 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 // cohortNotices say what stands in the way of a redrive, or is under way.
 func cohortNotices(f cohortFacts) []components.Notice {
 	var notices []components.Notice
-	flying := map[string]int{}
+	way, waiting := map[string]int{}, map[string]int{}
 	var order []string
 	for _, r := range f.replays {
-		if r.InFlight() {
-			if flying[r.OperationID] == 0 {
-				order = append(order, r.OperationID)
-			}
-			flying[r.OperationID]++
+		if !r.InFlight() {
+			continue
+		}
+		if way[r.OperationID]+waiting[r.OperationID] == 0 {
+			order = append(order, r.OperationID)
+		}
+		if unsent(r) {
+			waiting[r.OperationID]++
+		} else {
+			way[r.OperationID]++
 		}
 	}
 	for _, id := range order {
-		notices = append(notices, components.Notice{Tone: components.Info, Title: counted(flying[id], "document is", "documents are") + " on the way.",
+		notices = append(notices, components.Notice{Tone: components.Info, Title: wayWords(int64(way[id]), int64(waiting[id])),
 			Links: []components.Link{{Text: "See the operation", Href: operationHref(id)}}})
 	}
 	for _, name := range f.cohort.Sources {
@@ -203,6 +216,8 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 	if r.None != "" {
 		return r
 	}
+	seen := summarise(f.replays)
+	r.Forecast, r.Next = seen.proof(), pastLinks(f)
 	r.Form = components.Form{
 		ID: "redrive", CSRF: f.csrf, Action: "/confirm", Submit: "Redrive " + grouped(c.Parked()), Tone: components.Primary, Key: "r",
 		Fields: []components.Field{
@@ -212,7 +227,75 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 			{Name: "back", Value: cohortHref(c.ID)},
 		},
 	}
+	if c.Parked() > 1 {
+		r.Form.Submit = "Redrive all " + grouped(c.Parked())
+	}
+	if f.one != nil && c.Parked() > 1 {
+		r.One = &components.Action{Label: "Redrive one", Href: confirmEntryHref(dlq.OperationRedrive, f.one.DLQID, cohortHref(c.ID)), Why: "The newest whose stored copy tests the code: " + titleOf(f.one.Source+" / "+f.one.DocID)}
+		if seen.proven+seen.refuted == 0 {
+			// One is a test; all are a bet as long as nothing was tested.
+			r.One.Tone, r.One.Key, r.Form.Tone, r.Form.Key = components.Primary, "r", components.Plain, ""
+		}
+	}
 	return r
+}
+
+// oneLooked is how many of a cohort's newest documents are looked at to find the
+// one to redrive first.
+const oneLooked = 20
+
+// firstToRedrive picks the document whose replay says most: one whose stored copy
+// is of the failure and unchanged at its source, else one of which nothing
+// speaks against that, else any that a redrive would send. Among alike the first
+// wins, so they come newest first.
+func firstToRedrive(list []dlq.Entry, readings map[int64]dlq.Evidence, known knownSources) *dlq.Entry {
+	var best *dlq.Entry
+	most := 0
+	for i, e := range list {
+		policy := known.byName[e.Source].Policy
+		reading := readings[e.ID].Bytes
+		if policy.Redrive.URL == "" || e.ContentHash == "" || e.Status != dlq.StatusParked || reading == dlq.ReadingGone || e.SameFailures >= policy.PoisonThreshold && !e.Granted {
+			continue
+		}
+		worth := 1
+		switch {
+		case e.CopyIsCurrent() && reading == dlq.ReadingUnchanged:
+			worth = 3
+		case e.CopyIsCurrent() && reading != dlq.ReadingChanged && reading != dlq.ReadingMaybeChanged:
+			worth = 2
+		}
+		if worth > most {
+			best, most = &list[i], worth
+		}
+	}
+	return best
+}
+
+// pastLinks lead to the cohorts in which documents that got past this error
+// failed next.
+func pastLinks(f cohortFacts) []components.Link {
+	var links []components.Link
+	for _, id := range pastCohorts(f.replays) {
+		if c, visible := f.past[id]; visible {
+			links = append(links, components.Link{Text: titleOf(cohortTitle(c)), Href: cohortHref(id)})
+		}
+	}
+	return links
+}
+
+// pastMost bounds how many next defects a page names.
+const pastMost = 3
+
+// pastCohorts are the ids of the cohorts in which replays that got past an error
+// failed, newest first.
+func pastCohorts(replays []dlq.Redrive) []string {
+	var ids []string
+	for _, r := range replays {
+		if len(ids) < pastMost && r.Verdict().Name == dlq.VerdictNextDefect && !slices.Contains(ids, r.OutcomeCohort) {
+			ids = append(ids, r.OutcomeCohort)
+		}
+	}
+	return ids
 }
 
 // becauseOf says what is known so far, and what a replay would add.
@@ -285,7 +368,10 @@ func newReplays(f cohortFacts) cohort.Replays {
 	}
 	r.Summary = summarise(f.replays).words()
 	counts := 0
-	for _, replay := range f.replays {
+	// Failures first: they are what speaks against redriving the rest.
+	ordered := slices.Clone(f.replays)
+	slices.SortStableFunc(ordered, func(a, b dlq.Redrive) int { return failureFirst(a) - failureFirst(b) })
+	for _, replay := range ordered {
 		v := replay.Verdict()
 		if v.Name == dlq.VerdictFixedByCode || v.Name == dlq.VerdictStillBroken {
 			counts++
@@ -302,15 +388,25 @@ func newReplays(f cohortFacts) cohort.Replays {
 		if !replay.SettledAt.IsZero() {
 			row.When = moment(replay.SettledAt)
 		}
+		if c, visible := f.past[replay.OutcomeCohort]; visible && v.Name == dlq.VerdictNextDefect {
+			row.Next = components.Link{Text: titleOf(cohortTitle(c)), Href: cohortHref(c.ID)}
+		}
 		r.Rows = append(r.Rows, row)
 	}
 	if counts > 0 {
 		r.Summary += " · " + grouped(counts) + " " + verb(int64(counts), "counts", "count") + " for others"
 	}
 	if len(f.replays) > replaysShown {
-		r.More = components.Link{Text: "The newest " + grouped(replaysShown) + " are shown. All that were redriven", Href: entriesHref(cohortQuery(f.cohort.ID, "redrives:>0"))}
+		r.More = components.Link{Text: grouped(replaysShown) + " are shown, failures first. All that were redriven", Href: entriesHref(cohortQuery(f.cohort.ID, "redrives:>0"))}
 	}
 	return r
+}
+
+func failureFirst(r dlq.Redrive) int {
+	if r.Outcome == dlq.OutcomeFailed {
+		return 0
+	}
+	return 1
 }
 
 // replaysShown is how many rows the table of replays has at most.

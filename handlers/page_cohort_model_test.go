@@ -29,7 +29,7 @@ func hiddenFields(f components.Form) map[string]string {
 func TestTheRedriveFormCarriesItsFilterAndItsCount(t *testing.T) {
 	f := oneCohortFacts()
 	r := newRedriveForm(f)
-	if r.None != "" || r.Question != "Does pdf@3 fix it?" || r.Covered != "409 documents stuck" || r.Form.Submit != "Redrive 409" || r.Form.Action != "/confirm" || r.Form.CSRF != "token" {
+	if r.None != "" || r.Question != "Does pdf@3 fix it?" || r.Covered != "409 documents stuck" || r.Form.Submit != "Redrive all 409" || r.Form.Action != "/confirm" || r.Form.CSRF != "token" {
 		t.Errorf("got %+v", r)
 	}
 	fields := hiddenFields(r.Form)
@@ -37,6 +37,93 @@ func TestTheRedriveFormCarriesItsFilterAndItsCount(t *testing.T) {
 		if fields[name] != want {
 			t.Errorf("%s = %q, want %q", name, fields[name], want)
 		}
+	}
+}
+
+func TestOneDocumentIsOfferedBeforeAllUntilItIsProven(t *testing.T) {
+	f := oneCohortFacts()
+	f.one = &dlq.Entry{DLQID: "01J", Source: "wiki", DocID: "7"}
+	r := newRedriveForm(f)
+	if r.One == nil || r.One.Label != "Redrive one" || r.One.Tone != components.Primary || r.One.Key != "r" || r.Form.Tone != components.Plain || r.Form.Key != "" || r.One.Href != "/confirm?action=redrive&back=%2Fcohorts%2F01KB&id=01J" {
+		t.Errorf("nothing was tested: %+v, %+v", r.One, r.Form)
+	}
+	next := passed()
+	next.Outcome, next.FailedCohort, next.OutcomeCohort = dlq.OutcomeFailed, "01KB", "01KC"
+	f.replays, f.past = []dlq.Redrive{passed(), next}, map[string]dlq.Cohort{"01KC": {ID: "01KC", ErrorType: "RuleError"}}
+	r = newRedriveForm(f)
+	if r.One.Tone == components.Primary || r.Form.Tone != components.Primary || r.Form.Key != "r" || r.Forecast != "2 of 2 replays that tested the code got past this error." || !strings.HasPrefix(r.Because, "2 replays · 1 passed · 1 got past it and failed on another.") || len(r.Next) != 1 || r.Next[0] != (components.Link{Text: "RuleError", Href: "/cohorts/01KC"}) {
+		t.Errorf("proven on two: %+v", r)
+	}
+	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusParked: 1}
+	if r := newRedriveForm(f); r.One != nil || r.Form.Submit != "Redrive 1" {
+		t.Errorf("of one document: %+v", r)
+	}
+}
+
+func TestTheFirstDocumentToRedriveIsTheOneThatTellsMost(t *testing.T) {
+	policy := dlq.DefaultPolicy("wiki")
+	policy.Redrive.URL = "https://pipeline.example.com/redrive"
+	known := knownSources{byName: map[string]dlq.Source{"wiki": {Policy: policy}, "mute": {Policy: dlq.DefaultPolicy("mute")}}}
+	held := func(id int64) dlq.Entry {
+		return dlq.Entry{ID: id, Source: "wiki", Status: dlq.StatusParked, ContentHash: "k", Copy: dlq.CopyHeld}
+	}
+	bare := func(id int64) dlq.Entry { e := held(id); e.Copy = dlq.CopyNever; return e }
+	mute := func(id int64) dlq.Entry { e := held(id); e.Source = "mute"; return e }
+	poison := func(id int64) dlq.Entry { e := held(id); e.SameFailures = policy.PoisonThreshold; return e }
+	keyless := func(id int64) dlq.Entry { e := held(id); e.ContentHash = ""; return e }
+	for _, c := range []struct {
+		name     string
+		list     []dlq.Entry
+		readings map[int64]dlq.Reading
+		want     int64
+	}{
+		{"the newest of alike", []dlq.Entry{held(1), held(2)}, nil, 1},
+		{"a copy before none", []dlq.Entry{bare(1), held(2)}, nil, 2},
+		{"unchanged before not asked", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{2: dlq.ReadingUnchanged}, 2},
+		{"not asked before changed", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{1: dlq.ReadingChanged}, 2},
+		{"gone never", []dlq.Entry{held(1)}, map[int64]dlq.Reading{1: dlq.ReadingGone}, 0},
+		{"what cannot be sent never", []dlq.Entry{mute(1), poison(2), keyless(3), bare(4)}, nil, 4},
+		{"none", nil, nil, 0},
+	} {
+		readings := map[int64]dlq.Evidence{}
+		for id, r := range c.readings {
+			readings[id] = dlq.Evidence{Bytes: r}
+		}
+		got := int64(0)
+		if one := firstToRedrive(c.list, readings, known); one != nil {
+			got = one.ID
+		}
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestFailuresStandFirstAmongTheReplays(t *testing.T) {
+	f := oneCohortFacts()
+	for i := range replaysShown + 5 {
+		r := passed()
+		r.DocID, r.SettledAt = "d", noon.Add(-time.Duration(i)*time.Minute)
+		if i >= replaysShown+2 {
+			r.DocID, r.Outcome = "failed", dlq.OutcomeFailed
+		}
+		f.replays = append(f.replays, r)
+	}
+	m := newReplays(f)
+	for i, row := range m.Rows {
+		if failed := row.Document.String() == "failed"; failed != (i < 3) {
+			t.Errorf("row %d is of %s", i, row.Document.String())
+		}
+	}
+	if m.Rows[0].When.ISO < m.Rows[1].When.ISO || m.Rows[3].When.ISO < m.Rows[4].When.ISO {
+		t.Error("among alike, the newest does not come first")
+	}
+}
+
+func TestNothingIsSaidOfDeploymentsThatWereNotRead(t *testing.T) {
+	known := noon.AddDate(0, 0, -arrivalDays)
+	if got := arrivalsSentence(dlq.Cohort{FirstSeen: known.Add(-time.Hour)}, nil, known); got != "First seen on 31 Aug 2026." {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -99,12 +186,12 @@ func TestActionsAreThoseThatWorkHere(t *testing.T) {
 
 func TestNoticesNameWhatIsOnItsWayAndWhatStops(t *testing.T) {
 	f := oneCohortFacts()
-	f.replays = []dlq.Redrive{{OperationID: "01O", State: dlq.RedriveDelivered}, {OperationID: "01O", State: dlq.RedrivePending}, {OperationID: "01P", State: dlq.RedriveSettled}}
+	f.replays = []dlq.Redrive{{OperationID: "01O", State: dlq.RedriveDelivered, SentAt: noon}, {OperationID: "01O", State: dlq.RedrivePending}, {OperationID: "01P", State: dlq.RedriveSettled}}
 	s := f.known.byName["wiki"]
 	s.Paused, s.PausedBy = true, "manager@example.com"
 	f.known.byName["wiki"] = s
 	got := cohortNotices(f)
-	if len(got) != 2 || got[0].Title != "2 documents are on the way." || got[0].Links[0].Href != "/operations/01O" || got[1].Title != "Redrives of wiki are paused by manager@example.com." {
+	if len(got) != 2 || got[0].Title != "1 document is on its way, 1 is to be sent." || got[0].Links[0].Href != "/operations/01O" || got[1].Title != "Redrives of wiki are paused by manager@example.com." {
 		t.Errorf("got %+v", got)
 	}
 	f.pausedBy = "manager@example.com"

@@ -115,7 +115,7 @@ func totalStats(t dlq.Totals, now time.Time) []components.Stat {
 		stats = append(stats, components.Stat{Value: grouped(t.Quarantined), Label: "in quarantine, to decide", Href: "/quarantine", Tone: components.Held})
 	}
 	if t.Redriving > 0 {
-		stats = append(stats, components.Stat{Value: grouped(t.Redriving), Label: "on the way to their pipeline", Href: entriesHref("status:redriving"), Tone: components.Info})
+		stats = append(stats, components.Stat{Value: grouped(t.Redriving), Label: "being redriven", Href: entriesHref("status:redriving"), Tone: components.Info})
 	}
 	if t.InReview > 0 {
 		stats = append(stats, components.Stat{Value: grouped(t.InReview), Label: "low confidence, in review", Href: entriesHref("status:parked reason:low_confidence")})
@@ -255,7 +255,7 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 		row.RunsNow, row.Moved = runsNow(under.Versions, f.known.running[under.Source])
 	}
 	if c.Expiring > 0 {
-		row.Expiring = components.Tag{Text: grouped(c.Expiring) + " " + verb(c.Expiring, "leaves", "leave"), Tone: components.Deadline, Title: "within 7 days",
+		row.Expiring = components.Tag{Text: grouped(c.Expiring) + " " + verb(c.Expiring, "leaves", "leave") + " soon", Tone: components.Deadline, Title: "within 7 days",
 			Href: entriesHref(cohortQuery(c.ID, "status:parked", "expires:<7d"))}
 	}
 	if c.Review {

@@ -58,7 +58,7 @@ func TestTotalsLeadAndOpenTheirRows(t *testing.T) {
 		{Value: "94 d", Label: "oldest, wiki", Href: "/entries?q=status%3Aparked&sort=oldest"},
 		{Value: "57", Label: "leave within 7 days", Href: entriesHref("status:parked expires:<7d"), Tone: components.Deadline},
 		{Value: "17", Label: "in quarantine, to decide", Href: "/quarantine", Tone: components.Held},
-		{Value: "1", Label: "on the way to their pipeline", Href: entriesHref("status:redriving"), Tone: components.Info},
+		{Value: "1", Label: "being redriven", Href: entriesHref("status:redriving"), Tone: components.Info},
 		{Value: "533", Label: "low confidence, in review", Href: entriesHref("status:parked reason:low_confidence")},
 	}
 	got := totalStats(totals, noon)
@@ -97,13 +97,13 @@ func TestARowOfTheHomePage(t *testing.T) {
 	if r.Href != "/cohorts/01KB" || r.Type.String() != "PDFSyntaxError" || r.Source.Href != "/sources/wiki" || r.Owner != "search" {
 		t.Errorf("got %+v", r)
 	}
-	if r.Under.String() != "pdf@1" || r.RunsNow.String() != "3 runs now" || !r.Moved {
+	if r.Under.String() != "pdf@1" || r.RunsNow.String() != "pdf@3 runs now" || !r.Moved {
 		t.Errorf("got %q → %q %v", r.Under, r.RunsNow, r.Moved)
 	}
 	if r.Stuck.Text != "409" || r.Stuck.Href != entriesHref("cohort:01KB status:parked") {
 		t.Errorf("got %+v", r.Stuck)
 	}
-	if r.Oldest != "94 d" || r.Expiring.Text != "31 leave" || r.Expiring.Href != entriesHref("cohort:01KB status:parked expires:<7d") {
+	if r.Oldest != "94 d" || r.Expiring.Text != "31 leave soon" || r.Expiring.Href != entriesHref("cohort:01KB status:parked expires:<7d") {
 		t.Errorf("got %q %+v", r.Oldest, r.Expiring)
 	}
 	if r.Next.Text != "Decide" || r.NextTone != components.Held || r.Next.Href != entriesHref("cohort:01KB status:quarantined") {

@@ -197,7 +197,7 @@ func (h *Handlers) oneRedriven(ctx context.Context, before dlq.Entry, o dlq.Oper
 	}
 	flash.Tone, flash.Text = "warn", name+" was not sent."
 	if len(items) > 0 {
-		flash.Text = sentence("%s was not sent: %s", name, leftOutWords[items[0].Why])
+		flash.Text = sentence("%s was not sent: %s", verbatim(name), leftOutWords[items[0].Why])
 	}
 	return flash, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"dlo/dlq"
 	"dlo/views/components"
+	"dlo/web"
 )
 
 // eventsMost is how many events the activity shows; the newest.
@@ -28,8 +29,9 @@ func newEntryActivity(f entryFacts) components.Activity {
 			all = append(all, happened{r.At, e})
 		}
 	}
+	left := renderedMost
 	for _, n := range f.notes {
-		all = append(all, happened{n.WrittenAt, components.Event{Who: n.Author, Text: "noted", Note: shown(n.Body), When: moment(n.WrittenAt)}})
+		all = append(all, happened{n.WrittenAt, noteEvent(n, &left)})
 	}
 	said := map[int64]string{} // the exception of a failure that a replay reported, which stands with its verdict
 	for _, r := range f.redrives {
@@ -65,12 +67,28 @@ func newEntryActivity(f entryFacts) components.Activity {
 	return activity
 }
 
+// noteEvent is a note, drawn as the Markdown that it is. One that is past the cap
+// on what a page renders, of which left is what remains in bytes, or that cannot
+// be rendered, stands as it was typed.
+func noteEvent(n dlq.Note, left *int) components.Event {
+	e := components.Event{Who: n.Author, Text: "noted", When: moment(n.WrittenAt)}
+	if len(n.Body) <= *left {
+		if rendered, err := web.Markdown(web.VisibleText(n.Body)); err == nil {
+			*left -= len(n.Body)
+			e.Body = components.Markdown{SanitisedHTML: rendered}
+			return e
+		}
+	}
+	e.Note = shown(n.Body)
+	return e
+}
+
 // foldEvents makes one line of events that follow each other and say the same.
 func foldEvents(all []happened) []components.Event {
 	var out []components.Event
 	times := 1
 	for i, h := range all {
-		if i > 0 && len(out) > 0 && h.event.Who == all[i-1].event.Who && h.event.Text == all[i-1].event.Text && len(h.event.Note) == 0 && h.event.Link == all[i-1].event.Link {
+		if i > 0 && len(out) > 0 && h.event.Who == all[i-1].event.Who && h.event.Text == all[i-1].event.Text && len(h.event.Note) == 0 && h.event.Body.SanitisedHTML == "" && h.event.Link == all[i-1].event.Link {
 			times++
 			out[len(out)-1].Text = h.event.Text + " (" + grouped(times) + " times)"
 			continue

@@ -82,11 +82,12 @@ func flyingAnswer(f entryFacts) entry.Answer {
 		a.Headline, a.Why, a.Tone = "It waits to be sent.", "Redrives of its source are paused.", components.Held
 	case r.SentAt.IsZero():
 		a.Headline, a.Why = "It waits to be sent.", "Its turn comes within the source's rate and concurrency."
+	case r.AcceptedAt.IsZero() && r.State == dlq.RedriveClaimed && r.Deliveries <= 1 && r.LastError == "":
+		a.Headline, a.Why = "It is being sent.", "The target has not answered yet."
 	case r.AcceptedAt.IsZero():
-		a.Headline = "It was not taken yet."
-		a.Why = sentence("%s so far, tried again until %s", counted(r.Deliveries, "delivery", "deliveries"), dateOf(r.GiveUpAt))
-		if r.LastError != "" {
-			a.Why += " " + sentence("%s", shownLine(r.LastError, 200).String())
+		a.Headline, a.Why = "It was not taken yet.", counted(r.Deliveries, "delivery", "deliveries")+" so far, tried again until it is taken."
+		if !r.GiveUpAt.IsZero() {
+			a.Why = counted(r.Deliveries, "delivery", "deliveries") + " so far, tried again until " + moment(r.GiveUpAt).UTC + "."
 		}
 	default:
 		a.Headline = fmt.Sprintf("Sent %s, no outcome yet.", ago(f.now, r.AcceptedAt))
@@ -98,9 +99,37 @@ func flyingAnswer(f entryFacts) entry.Answer {
 	return a
 }
 
+// newRefusal is what stood in the way of the newest redrive's last delivery: the
+// reason, and the head of what the target answered. Nil where nothing did, and
+// where it no longer matters.
+func newRefusal(f entryFacts) *entry.Refusal {
+	if len(f.redrives) == 0 || f.entry.Status == dlq.StatusResolved || f.entry.Status == dlq.StatusErased {
+		return nil
+	}
+	r := f.redrives[0]
+	undelivered := r.Outcome == dlq.OutcomeUndelivered
+	if !undelivered && (!r.InFlight() || r.LastError == "") {
+		return nil
+	}
+	v := &entry.Refusal{Sentence: "Its last delivery was not taken.", Reason: refusalWords(r), Operation: components.Link{Text: "The operation", Href: operationHref(r.OperationID)}}
+	switch {
+	case undelivered:
+		v.Sentence, v.When = "The last redrive was not delivered.", moment(r.SettledAt)
+	case !r.AcceptedAt.IsZero():
+		v.Sentence, v.When = "The target took it, but its answer says nothing that can be used.", moment(r.AcceptedAt)
+	}
+	if r.LastBody != "" {
+		v.Body, v.Summary = shown(r.LastBody), "What the target answered, "+byteSize(int64(len(r.LastBody)))
+		if r.LastStatus > 0 {
+			v.Summary = fmt.Sprintf("What the target answered with %d, %s", r.LastStatus, byteSize(int64(len(r.LastBody))))
+		}
+	}
+	return v
+}
+
 // cannotRedrive says why a parked document cannot be sent at all.
 func cannotRedrive(f entryFacts) (entry.Answer, bool) {
-	name := web.VisibleText(f.source.Name())
+	name := verbatim(web.VisibleText(f.source.Name()))
 	switch {
 	case f.source.Policy.Redrive.URL == "":
 		return entry.Answer{Headline: "It cannot be redriven: there is nowhere to send it.", Why: sentence("%s has no redrive target", name), Tone: components.Bad, Links: []components.Link{{Text: "Set a target", Href: sourceHref(f.source.Name())}}}, true
@@ -187,7 +216,7 @@ func heldAnswer(f entryFacts) entry.Answer {
 	case code == dlq.CodeSame:
 		a.Headline, a.Tone = "Redrive the stored copy: nothing changed since it failed.", components.Plain
 	default:
-		a.Headline = "Redrive the stored copy: a pass would be the code's, which is not reported."
+		a.Headline = "Redrive the stored copy. It tests the code; which version runs now was not reported."
 	}
 	a.Why = strings.TrimSpace(codeSentence(f) + " " + documentSentence(f))
 	return a

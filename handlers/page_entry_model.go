@@ -41,7 +41,7 @@ type entryFacts struct {
 func newEntryPage(f entryFacts) entry.Model {
 	e := f.entry
 	actions, more, cannot := entryActions(f)
-	return entry.Model{
+	m := entry.Model{
 		Source:     components.Link{Text: web.VisibleText(e.Source), Href: sourceHref(e.Source)},
 		DocID:      shown(e.DocID),
 		Filename:   shownLine(e.Filename, 200),
@@ -53,6 +53,7 @@ func newEntryPage(f entryFacts) entry.Model {
 		Cannot:     cannot,
 		Notices:    entryNotices(f),
 		Answer:     newAnswer(f),
+		Refusal:    newRefusal(f),
 		Trace:      newTrace(f.looked, traceHref(f, "trace.txt")),
 		Validation: newValidation(f.looked, traceHref(f, "validation.txt")),
 		Changed:    newChanged(f),
@@ -63,6 +64,27 @@ func newEntryPage(f entryFacts) entry.Model {
 		Linked:     newLinked(f.linked),
 		Activity:   newEntryActivity(f),
 	}
+	m.RecordAt = recordPlace(m.Trace, m.Validation)
+	return m
+}
+
+// recordPlace puts the record under the trace or the validation output where it
+// is so much shorter than the other, in lines on the screen, that there is room.
+func recordPlace(t entry.Trace, v entry.Validation) entry.RecordPlace {
+	const room = 10
+	left, right := 0, 4*len(v.Rules)+len(v.Raw.String())/60
+	for _, b := range t.Blocks {
+		if left++; b.Fold == "" {
+			left += len(b.Lines)
+		}
+	}
+	switch {
+	case left-right >= room:
+		return entry.RecordUnderValidation
+	case right-left >= room:
+		return entry.RecordUnderTrace
+	}
+	return entry.RecordAcross
 }
 
 // traceHref is where a text of the attempt that is looked at stands as it was
@@ -120,7 +142,7 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 	if e.Copy == dlq.CopyHeld && !e.CopyExpires.IsZero() && e.Status != dlq.StatusErased {
 		facts = append(facts, components.Fact{Text: "copy kept " + span(e.CopyExpires.Sub(f.now)), Title: "until " + dateOf(e.CopyExpires)})
 	}
-	facts = append(facts, components.Fact{Text: "owner " + ownerWord(e.Owner)})
+	facts = append(facts, components.Fact{Text: "owner " + ownerFrom(e.Owner, fallsTo{f.cohort.Owner, "cohort"}, fallsTo{f.source.Policy.Owner, "source"})})
 	if e.Ticket != "" {
 		facts = append(facts, components.Fact{Text: "ticket", Value: shownLine(e.Ticket, 120), Href: ticketHref(e.Ticket)})
 	}
@@ -205,7 +227,13 @@ func entryNotices(f entryFacts) []components.Notice {
 
 // neverReported says that a pipeline took redrives and told nothing of any.
 func neverReported(s dlq.Source) bool {
-	return s.Policy.Outcomes.Mode == dlq.OutcomesReported && s.Delivered > 0 && s.Reported == 0
+	return waitsForReports(s) && s.Delivered > 0 && s.Reported == 0
+}
+
+// waitsForReports says that only the pipeline can tell what came of a redrive.
+// The index is not asked yet, so a policy that wants it asked waits as well.
+func waitsForReports(s dlq.Source) bool {
+	return s.Policy.Outcomes.Mode == dlq.OutcomesReported || s.Policy.Outcomes.Mode == dlq.OutcomesCheck
 }
 
 func neverReportedSentence(s dlq.Source) string {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestTheAnswerSaysWhatARedriveWouldSendAndTell(t *testing.T) {
 	}{
 		{"unchanged, new code", asked(stuckFacts(), dlq.ReadingUnchanged, dlq.GradeWeakETag), "Redrive the stored copy: a test of the code.", true},
 		{"unchanged, same code", same(asked(stuckFacts(), dlq.ReadingUnchanged, dlq.GradeDigest)), "Redrive the stored copy: nothing changed since it failed.", true},
-		{"unchanged, code not reported", unreported(asked(stuckFacts(), dlq.ReadingUnchanged, dlq.GradeDigest)), "Redrive the stored copy: a pass would be the code's, which is not reported.", true},
+		{"unchanged, code not reported", unreported(asked(stuckFacts(), dlq.ReadingUnchanged, dlq.GradeDigest)), "Redrive the stored copy. It tests the code; which version runs now was not reported.", true},
 		{"no probe", noProbe(stuckFacts()), "Redrive the stored copy: a test of the code.", true},
 		{"changed, new code", asked(stuckFacts(), dlq.ReadingChanged, dlq.GradeDigest), "Redrive from the source: both changed, so a pass would not say which it was.", true},
 		{"changed, same code", same(asked(stuckFacts(), dlq.ReadingChanged, dlq.GradeDigest)), "Redrive from the source: a test of the new document.", true},
@@ -175,13 +176,171 @@ func TestRunsOfAlikeAttemptsAreFolded(t *testing.T) {
 
 func TestWhatWasNotGivenIsNeitherSameNorChanged(t *testing.T) {
 	columns := []attemptColumn{{at: 0, n: 1}, {at: 1, n: 1}, {at: 2, n: 1}}
-	list := []dlq.Attempt{{SourceVersion: `"a"`}, {}, {SourceVersion: `"a"`}}
-	row := stripRow("ETag", columns, list, components.DocChanged, func(a dlq.Attempt) string { return a.SourceVersion })
+	list := []try{{tag: `"a"`}, {}, {tag: `"a"`}}
+	row := stripRow("ETag", columns, list, components.DocChanged, func(t try) string { return t.tag })
 	if c := row.Cells[1]; c.Same || c.Tone != components.Plain || c.Text.String() != "not given" {
 		t.Errorf("absent: %+v", c)
 	}
 	if c := row.Cells[2]; !c.Same {
 		t.Errorf("as it was before the gap: %+v", c)
+	}
+}
+
+func TestAReplayThatPassedHasItsColumnBetweenTheFailures(t *testing.T) {
+	f := stuckFacts()
+	at := func(n int64, hours int, versions dlq.Versions, digest string) dlq.Attempt {
+		when := noon.Add(time.Duration(hours) * time.Hour)
+		return dlq.Attempt{ID: n, Kind: "arrival", Why: dlq.ArrivalParked, CohortID: "c", Versions: versions, PayloadSHA256: digest, ReceivedAt: when, LastSeen: when}
+	}
+	old, edited := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	f.attempts = []dlq.Attempt{at(2, 5, dlq.Versions{"parser": "2022"}, edited), at(1, 1, dlq.Versions{"parser": "2022"}, old)}
+	flying := passed()
+	flying.State, flying.Outcome, flying.OutcomeVersions, flying.Running = dlq.RedriveDelivered, "", nil, dlq.Running{"parser": {"2026"}}
+	flying.SentAt, flying.SettledAt, flying.Sent = noon.Add(6*time.Hour), time.Time{}, dlq.ModeSource
+	committed := passed()
+	committed.SettledAt, committed.PayloadSHA256 = noon.Add(2*time.Hour), old
+	failed := passed()
+	failed.Outcome, failed.OutcomeAttempt = dlq.OutcomeFailed, 2 // it is an attempt of its own
+	waiting := passed()
+	waiting.State, waiting.Outcome, waiting.SentAt, waiting.SettledAt = dlq.RedrivePending, "", time.Time{}, time.Time{}
+	f.redrives = []dlq.Redrive{waiting, flying, failed, committed}
+	a := newAttempts(f)
+	var columns []string
+	for i, c := range a.Columns {
+		columns = append(columns, c.When.Short+" "+a.Rows[len(a.Rows)-1].Cells[i].Text.String()+" "+c.Href)
+	}
+	want := []string{"29 Nov 13:00 parked /entries/01J1?attempt=1#trace-title", "29 Nov 14:00 replay of the stored copy, committed /operations/01OP", "29 Nov 17:00 parked /entries/01J1?attempt=2#trace-title", "29 Nov 18:00 replay from the source, on its way /operations/01OP"}
+	if !slices.Equal(columns, want) {
+		t.Fatalf("got %q", columns)
+	}
+	rows := map[string][]entry.AttemptCell{}
+	for _, r := range a.Rows {
+		rows[r.Label] = r.Cells
+	}
+	if !rows["Bytes"][1].Same || rows["Bytes"][2].Tone != components.DocChanged || rows["Bytes"][3].Text.String() != "not given" {
+		t.Errorf("bytes: %+v", rows["Bytes"])
+	}
+	if rows["Parser"][1].Text.String() != "2025" || rows["Parser"][1].Tone != components.CodeChanged || rows["Parser"][3].Text.String() != "2026" {
+		t.Errorf("parser: %+v", rows["Parser"])
+	}
+}
+
+func TestTheEntrySaysWhyItsRedriveWasNotDelivered(t *testing.T) {
+	of := func(status dlq.Status, change func(*dlq.Redrive)) *entry.Refusal {
+		f := stuckFacts()
+		f.entry.Status = status
+		r := dlq.Redrive{OperationID: "01OP", State: dlq.RedrivePending, SentAt: noon, Deliveries: 1}
+		change(&r)
+		f.redrives = []dlq.Redrive{r, {State: dlq.RedriveSettled, Outcome: dlq.OutcomeUndelivered, LastError: "an older one"}}
+		return newRefusal(f)
+	}
+	refused := func(r *dlq.Redrive) {
+		r.State, r.Outcome, r.SettledAt, r.LastStatus, r.LastError, r.LastBody = dlq.RedriveSettled, dlq.OutcomeUndelivered, noon, 422, "the target answered 422", "no such\u202e document"
+	}
+	got := of(dlq.StatusParked, refused)
+	if got == nil || got.Sentence != "The last redrive was not delivered." || got.Reason != "The target answered 422." || got.Summary != "What the target answered with 422, 19 bytes" || len(got.Body) != 3 || !got.Body[1].Chip {
+		t.Errorf("refused: %+v", got)
+	}
+	got = of(dlq.StatusRedriving, func(r *dlq.Redrive) { r.LastStatus, r.LastError = 503, "the target answered 503" })
+	if got == nil || got.Sentence != "Its last delivery was not taken." || len(got.Body) != 0 {
+		t.Errorf("tried again: %+v", got)
+	}
+	got = of(dlq.StatusRedriving, func(r *dlq.Redrive) {
+		r.State, r.AcceptedAt, r.LastStatus, r.LastError, r.LastBody = dlq.RedriveDelivered, noon, 200, "its outcome was not understood", `{"outcome":"ok"}`
+	})
+	if got == nil || got.Sentence != "The target took it, but its answer says nothing that can be used." || got.Reason != "Its outcome was not understood." || got.Body.String() != `{"outcome":"ok"}` {
+		t.Errorf("taken, not understood: %+v", got)
+	}
+	for name, none := range map[string]*entry.Refusal{
+		"taken":    of(dlq.StatusRedriving, func(r *dlq.Redrive) { r.State, r.AcceptedAt = dlq.RedriveDelivered, noon }),
+		"passed":   of(dlq.StatusParked, func(r *dlq.Redrive) { *r = passed() }),
+		"resolved": of(dlq.StatusResolved, refused),
+		"erased":   of(dlq.StatusErased, refused),
+	} {
+		if none != nil {
+			t.Errorf("%s: %+v", name, none)
+		}
+	}
+}
+
+func TestADeliveryUnderWayIsNotSaidToBeRefused(t *testing.T) {
+	of := func(r dlq.Redrive) entry.Answer {
+		f := stuckFacts()
+		f.entry.Status, f.redrives = dlq.StatusRedriving, []dlq.Redrive{r}
+		return flyingAnswer(f)
+	}
+	if a := of(dlq.Redrive{State: dlq.RedriveClaimed, SentAt: noon, Deliveries: 1}); a.Headline != "It is being sent." {
+		t.Errorf("the first: %+v", a)
+	}
+	a := of(dlq.Redrive{State: dlq.RedrivePending, SentAt: noon, Deliveries: 1, LastError: "no answer", GiveUpAt: noon.Add(26 * time.Hour)})
+	if a.Headline != "It was not taken yet." || a.Why != "1 delivery so far, tried again until 30 Nov 2026 14:00 UTC." {
+		t.Errorf("refused once: %+v", a)
+	}
+	if a := of(dlq.Redrive{State: dlq.RedrivePending, SentAt: noon, Deliveries: 2, LastError: "no answer"}); a.Why != "2 deliveries so far, tried again until it is taken." {
+		t.Errorf("without an end: %+v", a)
+	}
+}
+
+func TestAnOwnerIsInheritedAndSaidFromWhere(t *testing.T) {
+	for _, c := range []struct{ own, cohort, source, want string }{
+		{"a", "b", "c", "owner a"}, {"", "b", "c", "owner b, of the cohort"}, {"", "", "c", "owner c, of the source"}, {"", "", "", "owner nobody"},
+	} {
+		f := stuckFacts()
+		f.entry.Owner, f.cohort.Owner, f.source.Policy.Owner = c.own, c.cohort, c.source
+		got := ""
+		for _, fact := range entryHeadFacts(f) {
+			if strings.HasPrefix(fact.Text, "owner ") {
+				got = fact.Text
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestANoteIsDrawnAsTheMarkdownThatItIs(t *testing.T) {
+	f := stuckFacts()
+	f.notes = []dlq.Note{{Author: "b@example.com", WrittenAt: noon, Body: "**look** <script>alert(1)</script>\u202e"}}
+	got := newEntryActivity(f).Events[0]
+	if html := got.Body.SanitisedHTML; !strings.Contains(html, "<strong>look</strong>") || strings.Contains(html, "<script") || strings.Contains(html, "\u202e") || len(got.Note) > 0 {
+		t.Errorf("got %+v", got)
+	}
+	f.notes = nil
+	for range 4 {
+		f.notes = append(f.notes, dlq.Note{Author: "b@example.com", WrittenAt: noon, Body: strings.Repeat("x", 12<<10)})
+	}
+	rendered := 0
+	for _, e := range newEntryActivity(f).Events {
+		if e.Body.SanitisedHTML != "" {
+			rendered++
+		} else if len(e.Note) == 0 {
+			t.Error("a note past the cap is not there at all")
+		}
+	}
+	if rendered != 2 {
+		t.Errorf("%d of four long notes are rendered, 32 KiB hold two", rendered)
+	}
+}
+
+func TestTheRecordStandsWhereThereIsRoom(t *testing.T) {
+	lines := func(n int) entry.Trace {
+		return entry.Trace{Blocks: []entry.TraceBlock{{Lines: make([]entry.TraceLine, n)}, {Fold: "200 library lines", Lines: make([]entry.TraceLine, 200)}}}
+	}
+	for _, c := range []struct {
+		name  string
+		trace entry.Trace
+		rules int
+		want  entry.RecordPlace
+	}{
+		{"a long trace, no rules", lines(20), 0, entry.RecordUnderValidation},
+		{"no trace, six rules", entry.Trace{}, 6, entry.RecordUnderTrace},
+		{"both long", lines(20), 5, entry.RecordAcross},
+		{"both short", entry.Trace{}, 0, entry.RecordAcross},
+	} {
+		if got := recordPlace(c.trace, entry.Validation{Rules: make([]entry.Rule, c.rules)}); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
 	}
 }
 

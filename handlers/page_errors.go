@@ -23,6 +23,7 @@ func ErrorPages() web.ErrorPages {
 		},
 		ToastTarget: "#toast",
 		Login:       "/login",
+		AfterForm:   afterForm,
 	}
 }
 

@@ -29,7 +29,7 @@ func (h *Handlers) layout(c echo.Context, title, query string, crumbs ...compone
 		return layout.Model{}, err
 	}
 	by, _ := web.ActorOf(c)
-	alerts, err := h.Store.StandingAlertsOf(ctx, by)
+	alerts, err := h.Store.StandingAlerts(ctx, by)
 	if err != nil {
 		return layout.Model{}, err
 	}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,10 +22,62 @@ func (h *Handlers) loginPage(c echo.Context) error {
 		return web.Redirect(c, next)
 	}
 	m := newLogin(next, "", h.Sessions.CSRFToken(c))
-	if next != "/" {
+	switch {
+	case c.QueryParam(endedParam) != "":
+		m.Notice = "Your session ended; nothing was done."
+		if next != "/" {
+			m.Notice += " Sign in, and you are back where you were."
+		}
+	case next != "/":
 		m.Notice = "Sign in, and you are taken to where you were going."
 	}
 	return web.Render(c, http.StatusOK, login.Page(m))
+}
+
+// endedParam of the sign-in page's address says that a form was sent after its
+// session had ended.
+const endedParam = "ended"
+
+// afterForm is the page to show to somebody who signs in again after a form of
+// theirs came too late: the confirmation with its selection, the page that the
+// form says it was on, or the page that its address belongs to. Nothing of what
+// was typed is in it, and nothing is done by showing it. It is what the form
+// says, and not the Referer, because pages send none.
+func afterForm(c echo.Context) string {
+	r := c.Request()
+	if r.URL.Path == "/confirm/do" || r.URL.Path == "/confirm" {
+		if chosen, err := readChoice(c); err == nil {
+			if href := web.SafeNext(chosen.href()); href != "/" {
+				return href
+			}
+		}
+	}
+	if back := web.SafeNext(r.PostFormValue("back")); back != "/" {
+		return back
+	}
+	return web.SafeNext(pageOfForm(r.URL.EscapedPath()))
+}
+
+// pageOfForm is the page that a form with this path, escaped as it was sent,
+// stands on. Forms of one thing post below its page, and those that switch
+// something for everybody stand on a list.
+func pageOfForm(path string) string {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case path == "/pause" || path == "/resume":
+		return "/operations"
+	case parts[0] == "settings" && len(parts) >= 2:
+		return "/settings/" + parts[1]
+	case parts[0] == "alerts":
+		return "/alerts"
+	case len(parts) == 3 && parts[0] == "sources" && (parts[2] == "policy" || parts[2] == "runbook"):
+		return path // the form is a page of its own
+	case len(parts) == 3 && parts[0] == "cohorts" && parts[2] == "assign":
+		return path
+	case len(parts) == 3 && (parts[0] == "entries" || parts[0] == "cohorts" || parts[0] == "operations" || parts[0] == "sources"):
+		return "/" + parts[0] + "/" + parts[1]
+	}
+	return "/"
 }
 
 // signIn tries an address and a password. Whatever is wrong, the answer and the

@@ -24,8 +24,8 @@ type operationFacts struct {
 	items     []operationItem
 	choice    itemChoice // which items are shown
 	after     int64      // the position before the first item
-	more      bool          // items follow
-	hidden    int           // items of sources that the viewer may not see
+	more      bool       // items follow
+	hidden    int        // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
 	csrf      string
@@ -88,7 +88,9 @@ func operationCounts(f operationFacts) []components.Stat {
 	add := func(n int64, label string, choice itemChoice, tone components.Tone) {
 		out = append(out, components.Stat{Value: grouped(n), Label: label, Href: itemsHref(o.ID, choice, 0), Tone: tone})
 	}
-	of := func(state dlq.ItemState) { add(o.Counts[state], itemStateWords[state], itemChoice{state: state}, components.Plain) }
+	of := func(state dlq.ItemState) {
+		add(o.Counts[state], itemStateWords[state], itemChoice{state: state}, components.Plain)
+	}
 	if o.Kind != dlq.OperationRedrive {
 		of(dlq.ItemWaiting)
 		add(o.Counts[dlq.ItemSettled], "done", itemChoice{state: dlq.ItemSettled}, components.Good)
@@ -97,8 +99,10 @@ func operationCounts(f operationFacts) []components.Stat {
 			of(dlq.ItemWaiting)
 		}
 		onTheWay, unsent := underWay(o)
-		add(unsent, "to be sent", itemChoice{state: dlq.ItemInFlight}, components.Plain)
-		add(onTheWay, "on their way", itemChoice{state: dlq.ItemInFlight}, components.Plain)
+		if onTheWay+unsent > 0 || !o.State.Ended() {
+			add(unsent, "to be sent", itemChoice{state: dlq.ItemInFlight}, components.Plain)
+			add(onTheWay, "on their way", itemChoice{state: dlq.ItemInFlight}, components.Plain)
+		}
 		for _, result := range outcomeOrder {
 			// What was cancelled is a state of its own below.
 			if n := f.outcomes[result]; n > 0 && result != dlq.OutcomeCancelled {
@@ -138,7 +142,12 @@ func underWayWords(o dlq.Operation) string {
 	if o.Kind != dlq.OperationRedrive {
 		return ""
 	}
-	onTheWay, unsent := underWay(o)
+	return wayWords(underWay(o))
+}
+
+// wayWords say how many documents were sent and have no outcome, and how many
+// wait to be sent. Nothing where there are none of either.
+func wayWords(onTheWay, unsent int64) string {
 	way := counted(onTheWay, "document is on its way", "documents are on their way")
 	wait := counted(unsent, "is to be sent", "are to be sent")
 	switch {

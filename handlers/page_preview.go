@@ -19,7 +19,7 @@ func (h *Handlers) readCopy(ctx context.Context, e dlq.Entry) (storedCopy, error
 	if e.Copy != dlq.CopyHeld || e.Status == dlq.StatusErased {
 		return storedCopy{}, nil
 	}
-	r, size, err := h.openCopy(ctx, e)
+	r, size, err := h.openStoredCopy(ctx, e)
 	switch dlq.KindOf(err) {
 	case "":
 	case dlq.KindConflict:
@@ -39,21 +39,6 @@ func (h *Handlers) readCopy(ctx context.Context, e dlq.Entry) (storedCopy, error
 	return storedCopy{head: head, size: size}, nil
 }
 
-// openCopy opens the verified bytes of an entry. One whose digest no longer
-// agrees is marked so, and the error is KindConflict.
-func (h *Handlers) openCopy(ctx context.Context, e dlq.Entry) (io.ReadSeekCloser, int64, error) {
-	if e.Copy != dlq.CopyHeld || e.Status == dlq.StatusErased {
-		return nil, 0, dlq.Errorf(dlq.KindNotFound, "there is no stored copy of this document")
-	}
-	r, size, err := h.Payloads.Open(ctx, e.HeldSHA256)
-	if dlq.KindOf(err) == dlq.KindConflict {
-		if markErr := h.Store.MarkPayloadCorrupt(ctx, e.ID); markErr != nil {
-			return nil, 0, fmt.Errorf("mark the stored copy of %s as damaged: %w", e.DLQID, markErr)
-		}
-	}
-	return r, size, err
-}
-
 // entryImage is GET /entries/{id}/preview/image: the stored copy, where its own
 // bytes say that it is an image of a kind that holds no script.
 func (h *Handlers) entryImage(c echo.Context) error {
@@ -63,7 +48,7 @@ func (h *Handlers) entryImage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r, size, err := h.openCopy(ctx, e)
+	r, size, err := h.openStoredCopy(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -194,7 +194,8 @@ func whyHex(size int64) string {
 }
 
 func showPDF(d *entry.Document, v documentView) {
-	d.Kind, d.Src, d.Alt = entry.PreviewPDF, v.pdf, "The stored copy, a PDF"
+	// The pages alone: beside them, a list of pages takes half of a narrow frame.
+	d.Kind, d.Src, d.Alt = entry.PreviewPDF, v.pdf+"#navpanes=0", "The stored copy, a PDF"
 	d.Cut = "Drawn by your browser, apart from this page. What it asks of you is asked by whoever wrote it, and a link in it leaves this page for wherever they say. A damaged PDF may not open; if the frame stays empty, load the page again"
 	if v.mayDownload {
 		d.Cut += ", or download it."
@@ -202,7 +203,7 @@ func showPDF(d *entry.Document, v documentView) {
 	}
 	// No lock, because the bytes are in the browser: it only keeps from offering
 	// what the role has no use of.
-	d.Src += "#toolbar=0"
+	d.Src += "&toolbar=0"
 	d.Cut += "."
 }
 

@@ -108,7 +108,7 @@ func (h *Handlers) entryPDF(c echo.Context) error {
 	if e.HeldSHA256 != link.digest {
 		return dlq.Errorf(dlq.KindGone, "another copy has come since; load the document's page again")
 	}
-	r, size, err := h.openCopy(ctx, e)
+	r, size, err := h.openStoredCopy(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,16 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"dlo/dlq"
 	"dlo/views/entry"
@@ -104,7 +107,7 @@ func TestTheAddressOfAPDFIsVoidAfterAMinute(t *testing.T) {
 
 func TestTheAddressOfAPDFOpensThatPDFForThatPersonAlone(t *testing.T) {
 	s := newSite(t)
-	id, other := s.parkBytes("pdf", pdfBytes), s.parkBytes("other", append([]byte(nil), append(pdfBytes, "% other"...)...))
+	id, other := s.parkBytes("pdf", pdfBytes), s.parkBytes("other", []byte(string(pdfBytes)+"% other"))
 	reviewer := s.signIn(dlq.RoleReviewer)
 	address, elsewhere := s.signIn(dlq.RoleAnalyst).pdfFrame(id), reviewer.pdfFrame(other)
 	query := func(address string) url.Values {
@@ -197,7 +200,7 @@ func TestNothingButAPDFIsServedAsOne(t *testing.T) {
 
 func TestAPDFThatIsTooLargeIsBytesAndADownload(t *testing.T) {
 	v := documentView{entry: heldEntry(), copy: storedCopy{head: pdfBytes, size: pdfMost}, view: "pdf", mayPreview: true, mayDownload: true, pdf: "/frame"}
-	if d, _ := newDocument(v); d.Kind != entry.PreviewPDF || d.Src != "/frame" || d.Download == nil {
+	if d, _ := newDocument(v); d.Kind != entry.PreviewPDF || d.Src != "/frame#navpanes=0" || d.Download == nil {
 		t.Errorf("the largest: kind %d, %q", d.Kind, d.Src)
 	}
 	v.copy.size++
@@ -206,9 +209,39 @@ func TestAPDFThatIsTooLargeIsBytesAndADownload(t *testing.T) {
 	}
 }
 
+// swollen says that every stored copy is larger than a PDF may be.
+type swollen struct{ Payloads }
+
+func (p swollen) Open(ctx context.Context, sha256 string) (io.ReadSeekCloser, int64, error) {
+	r, size, err := p.Payloads.Open(ctx, sha256)
+	return r, size + pdfMost, err
+}
+
+func TestTheAddressOfAPDFThatIsTooLargeSendsNothing(t *testing.T) {
+	s := newSite(t)
+	address := s.signIn(dlq.RoleAnalyst).pdfFrame(s.parkBytes("pdf", pdfBytes))
+	s.handlers.Payloads = swollen{s.handlers.Payloads}
+	if p := s.visitor().download(address); p.status != http.StatusRequestEntityTooLarge || strings.Contains(p.body, "%PDF") {
+		t.Errorf("got %d", p.status)
+	}
+	if who := s.viewsAs("pdf"); len(who) != 0 {
+		t.Errorf("seen by %v", who)
+	}
+}
+
+func TestTheAddressOfAPDFDoesNotOpenACopyThatCameLater(t *testing.T) {
+	s := newSite(t)
+	address := s.signIn(dlq.RoleAnalyst).pdfFrame(s.parkBytes("pdf", pdfBytes))
+	s.clock.move(time.Second)
+	s.parkBytes("pdf", []byte(string(pdfBytes)+"% newer"))
+	if p := s.visitor().download(address); p.status != http.StatusGone || strings.Contains(p.body, "%PDF") {
+		t.Errorf("got %d", p.status)
+	}
+}
+
 func TestWhoMayNotDownloadIsOfferedNoToolsOfTheViewer(t *testing.T) {
 	v := documentView{entry: heldEntry(), copy: storedCopy{head: pdfBytes, size: 60}, view: "pdf", mayPreview: true, pdf: "/frame"}
-	if d, viewed := newDocument(v); d.Src != "/frame#toolbar=0" || d.Download != nil || viewed || strings.Contains(d.Cut, "download") {
+	if d, viewed := newDocument(v); d.Src != "/frame#navpanes=0&toolbar=0" || d.Download != nil || viewed || strings.Contains(d.Cut, "download") {
 		t.Errorf("%q, %q", d.Src, d.Cut)
 	}
 	v.mayPreview = false

@@ -36,7 +36,7 @@ func (h *Handlers) setUp(c echo.Context) error {
 		return err
 	}
 	m := newSetup(token, email, h.Sessions.CSRFToken(c))
-	if !validEmail(email) {
+	if !dlq.ValidEmail(email) {
 		m.EmailError = "An address such as name@example.com is expected."
 	}
 	m.PasswordError = passwordFault(web.CheckPassword(password, email))

@@ -127,14 +127,10 @@ func newNever(f sourcePageFacts) *source.Never {
 	}{
 		{dlq.OutcomesReported, "It will report", "POST /api/v1/outcomes, with the redrive_id that it was sent"},
 		{dlq.OutcomesResponse, "Its answer is the outcome", "A 2xx of the target counts as the commit"},
-		{dlq.OutcomesCheck, "Ask the index", "We ask the index until the document is there"},
 		{dlq.OutcomesAssumed, "Silence counts as done", "No answer within the time-out resolves the document"},
 	}
 	for _, l := range labels {
 		a := components.Action{Label: l.label, Href: href, Why: l.why, Current: f.source.Policy.Outcomes.Mode == l.mode, Fields: []components.Field{{Name: "mode", Value: string(l.mode)}}}
-		if l.mode == dlq.OutcomesCheck && f.source.Policy.Outcomes.CheckURL == "" {
-			a.Disabled, a.Why = true, "Needs outcomes.check_url in the policy first."
-		}
 		n.Choices = append(n.Choices, a)
 	}
 	return n
@@ -173,10 +169,17 @@ func ladderSnippet(step, name string) string {
 	return ""
 }
 
-// policyGroups shows the policy; secrets are said to be there or not.
+// notYet stands beside what a policy may say and nothing does.
+const notYet = "not acted on yet"
+
+// policyGroups shows the policy; secrets are said to be there or not, and what is
+// kept without effect is said to be so.
 func policyGroups(s dlq.Source) []source.Group {
 	p := s.Policy
 	kv := func(key, value string) components.KV { return components.KV{Key: key, Value: shown(value)} }
+	idle := func(key, value string) components.KV {
+		return components.KV{Key: key, Value: shown(value), Note: notYet}
+	}
 	target := components.KV{Key: "Target", Value: shown(p.Redrive.URL), Mono: true}
 	if p.Redrive.URL == "" {
 		target = components.KV{Key: "Target", Value: components.PlainText("none"), Tag: components.Tag{Text: "nothing can be sent", Tone: components.Deadline}}
@@ -188,22 +191,26 @@ func policyGroups(s dlq.Source) []source.Group {
 			probe = append(probe, components.KV{Key: "Header " + shownLine(name, 60).String(), Value: shownLine(p.Probe.Headers[name], 120), Mono: true})
 		}
 	}
-	outcomes := []components.KV{kv("Learnt", outcomeModeWords[p.Outcomes.Mode]), kv("Waited for", p.Outcomes.Timeout.String())}
+	learnt := kv("Learnt", outcomeModeWords[p.Outcomes.Mode])
+	if p.Outcomes.Mode == dlq.OutcomesCheck {
+		learnt.Note = notYet + "; treated as reported by the pipeline"
+	}
+	outcomes := []components.KV{learnt, kv("Waited for", p.Outcomes.Timeout.String())}
 	if p.Outcomes.CheckURL != "" {
-		outcomes = append(outcomes, components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true})
+		outcomes = append(outcomes, components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true, Note: notYet})
 	}
 	alerts := kv("Alerts go to", "nobody")
 	if p.Alerts.URL != "" {
-		alerts = components.KV{Key: "Alerts go to", Value: shown(p.Alerts.URL), Mono: true}
+		alerts = components.KV{Key: "Alerts go to", Value: shown(p.Alerts.URL), Mono: true, Note: notYet}
 	}
 	return []source.Group{
 		{Name: "Redrive", Rows: []components.KV{target, kv("Which bytes", modeLabels[policyMode(p)]), kv("Pace", fmt.Sprintf("%g deliveries a second, %s in flight", p.Redrive.Rate, grouped(p.Redrive.Concurrency))),
 			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), kv("Secret", map[bool]string{true: "set", false: "not set"}[s.HasSecret])}},
 		{Name: "Document now", Rows: probe},
 		{Name: "Outcomes", Rows: outcomes},
-		{Name: "Retention", Rows: []components.KV{kv("Queue", p.Retention.EntryTTL.String()+", at most "+p.Retention.MaxTTL.String()), kv("Copies", p.Retention.PayloadTTL.String()), kv("Records", p.Retention.RecordTTL.String())}},
-		{Name: "Limits", Rows: []components.KV{kv("Poison after", counted(p.PoisonThreshold, "same failure", "same failures")), kv("Floor of confidence", fmt.Sprintf("%g", p.ConfidenceFloor)), kv("Depth", limitWords(p.Limits.Depth)),
-			kv("Age", p.Limits.Age.String()), kv("Space for copies", p.Limits.QuotaBytes.String()), alerts}},
+		{Name: "Retention", Rows: []components.KV{kv("Queue", p.Retention.EntryTTL.String()+", at most "+p.Retention.MaxTTL.String()), idle("Copies", p.Retention.PayloadTTL.String()), idle("Records", p.Retention.RecordTTL.String())}},
+		{Name: "Limits", Rows: []components.KV{kv("Poison after", counted(p.PoisonThreshold, "same failure", "same failures")), kv("Floor of confidence", fmt.Sprintf("%g", p.ConfidenceFloor)), idle("Depth", limitWords(p.Limits.Depth)),
+			idle("Age", p.Limits.Age.String()), idle("Space for copies", p.Limits.QuotaBytes.String()), alerts}},
 	}
 }
 

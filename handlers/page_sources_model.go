@@ -95,7 +95,7 @@ func probeTag(s dlq.Source) components.Tag {
 	return components.Tag{Text: "asks for a version", Tone: components.Plain}
 }
 
-// outcomeModeWords are the four ways to learn an outcome.
+// outcomeModeWords are the ways to learn an outcome that a policy can name.
 var outcomeModeWords = map[dlq.OutcomeMode]string{
 	dlq.OutcomesReported: "reported by the pipeline",
 	dlq.OutcomesResponse: "the target's answer",
@@ -106,6 +106,9 @@ var outcomeModeWords = map[dlq.OutcomeMode]string{
 func reportsTag(s dlq.Source) components.Tag {
 	if neverReported(s) {
 		return components.Tag{Text: "never reported", Tone: components.Deadline, Title: neverReportedSentence(s)}
+	}
+	if s.Policy.Outcomes.Mode == dlq.OutcomesCheck {
+		return components.Tag{Text: outcomeModeWords[dlq.OutcomesCheck], Tone: components.Deadline, Title: capital(notYet) + "; treated as reported by the pipeline"}
 	}
 	return components.Tag{Text: outcomeModeWords[s.Policy.Outcomes.Mode], Tone: components.Plain}
 }
@@ -135,7 +138,7 @@ func sourceLadder(f sourceFacts) []rungOf {
 		{"bytes", newest.Copy == dlq.CopyHeld || newest.Copy == dlq.CopyExpired, "send the document too, and it can be replayed after the source has lost it"},
 		{"versions", len(newest.Versions) > 0, "say which versions handled it, and a fix can be told from luck"},
 		{"redrive", s.Policy.Redrive.URL != "", "say where redrives go"},
-		{"outcomes", s.Reported > 0 || s.Policy.Outcomes.Mode != dlq.OutcomesReported, "report what came of each redrive, and fixes are proven"},
+		{"outcomes", s.Reported > 0 || !waitsForReports(s), "report what came of each redrive, and fixes are proven"},
 		{"deployments", len(f.running) > 0, "say what runs now, and a fix that is live shows by itself"},
 	}
 	seen := []string{

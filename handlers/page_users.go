@@ -2,11 +2,9 @@ package handlers
 
 import (
 	"net/http"
-	"net/mail"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"dlo/dlq"
 	"dlo/views/components"
@@ -52,7 +50,7 @@ func (h *Handlers) userAdd(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	p := dlq.Person{Email: dlq.NormalEmail(c.FormValue("email")), Role: dlq.Role(c.FormValue("role")), Sources: sourceList(c.FormValue("sources"))}
 	faults := personFaults(p)
-	if !validEmail(p.Email) {
+	if !dlq.ValidEmail(p.Email) {
 		faults = append(faults, dlq.Fault{Pointer: "/email", Detail: "an e-mail address expected"})
 	}
 	if len(faults) > 0 {
@@ -75,14 +73,6 @@ func (h *Handlers) userAdd(c echo.Context) error {
 
 func createdUser(email, password string) *users.Created {
 	return &users.Created{Email: email, Password: components.Code{ID: "new-password", Label: "The new password", Text: password}}
-}
-
-// validEmail says whether s is a bare address (RFC 5322 §3.4.1) of at most 254
-// bytes, without a character that cannot be seen. Whether mail would arrive there
-// nobody needs to know here: it is the name that somebody signs in with.
-func validEmail(s string) bool {
-	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func personFaults(p dlq.Person) []dlq.Fault {

@@ -180,10 +180,22 @@ func confirmEntryHref(action dlq.OperationKind, dlqID, back string) string {
 	return "/confirm?" + url.Values{"action": {string(action)}, "id": {dlqID}, "back": {back}}.Encode()
 }
 
-// sentence begins a message of a store or a rule with a capital and ends it
-// with a full stop, for where it stands by itself.
+// verbatim is a name that somebody gave. It stays as it is written even where a
+// sentence starts with it: a source called wiki is not called Wiki.
+type verbatim string
+
+// sentence begins a message of a store or a rule with a capital, unless its
+// first word is verbatim, and ends it with a full stop, for where it stands by
+// itself.
 func sentence(format string, args ...any) string {
-	s := sentenceStart(strings.TrimSpace(fmt.Sprintf(format, args...)))
+	s := strings.TrimSpace(fmt.Sprintf(format, args...))
+	named := false
+	if len(args) > 0 && strings.HasPrefix(format, "%s") {
+		_, named = args[0].(verbatim)
+	}
+	if !named {
+		s = sentenceStart(s)
+	}
 	if s != "" && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "!") {
 		s += "."
 	}

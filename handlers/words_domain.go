@@ -220,6 +220,23 @@ func ownerWord(owner string) string {
 	return shownLine(owner, 80).String()
 }
 
+// ownerFrom is who has a document or a cohort: its own owner, else the first of
+// those that it falls to, with where that stands.
+func ownerFrom(own string, falls ...fallsTo) string {
+	if own != "" {
+		return ownerWord(own)
+	}
+	for _, f := range falls {
+		if f.owner != "" {
+			return ownerWord(f.owner) + ", of the " + f.of
+		}
+	}
+	return ownerWord("")
+}
+
+// fallsTo is an owner that a thing without one has, and of what it is the owner.
+type fallsTo struct{ owner, of string }
+
 // ownerHead is an owner where there is little room: of an address what stands
 // before the @. The whole of it is on the page that the row leads to.
 func ownerHead(owner string) string {

@@ -82,6 +82,15 @@ func TestSentencesBeginAndEnd(t *testing.T) {
 	}
 }
 
+func TestANameIsNotMadeACapitalBySentences(t *testing.T) {
+	if got := sentence("%s has no redrive target", verbatim("wiki")); got != "wiki has no redrive target." {
+		t.Errorf("got %q", got)
+	}
+	if got := sentence("redrives of %s are paused", verbatim("wiki")); got != "Redrives of wiki are paused." {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestShortIDsKeepTheirAlgorithm(t *testing.T) {
 	if got := shortID("f1:7f3a19c2d0e14b55aa01be9c33d2f470"); got != "f1:7f3a19c2d0" {
 		t.Errorf("got %q", got)

@@ -116,11 +116,11 @@ func TestAFormSentAfterTheSessionEndedLeadsToTheLoginPage(t *testing.T) {
 	_, token := o.send(t, "GET", "/token", "", "Cookie", cookie)
 	o.clock.pass(SessionIdle + time.Minute)
 	answer, _ := o.send(t, "POST", "/act", "csrf="+token, "Cookie", cookie, "Content-Type", form)
-	if answer.StatusCode != 303 || answer.Header.Get("Location") != "/login" || o.acts != 0 {
+	if answer.StatusCode != 303 || answer.Header.Get("Location") != "/login?ended=1" || o.acts != 0 {
 		t.Errorf("%d to %q", answer.StatusCode, answer.Header.Get("Location"))
 	}
 	answer, _ = o.send(t, "POST", "/act", "csrf="+token, "Cookie", cookie, "Content-Type", form, "HX-Request", "true", "HX-Current-URL", o.url+"/entries?q=x")
-	if answer.StatusCode != 401 || answer.Header.Get("HX-Redirect") != "/login?next=%2Fentries%3Fq%3Dx" {
+	if answer.StatusCode != 401 || answer.Header.Get("HX-Redirect") != "/login?ended=1&next=%2Fentries%3Fq%3Dx" {
 		t.Errorf("fragment: %d to %q", answer.StatusCode, answer.Header.Get("HX-Redirect"))
 	}
 }

@@ -44,6 +44,10 @@ type ErrorPages struct {
 	// Login is the path of the sign-in page, to which a person whose session
 	// has ended is sent. Empty: they get the page of status 401.
 	Login string
+	// AfterForm is the page to which somebody comes back whose form came after
+	// their session had ended, who signs in again; nothing of it is done. Nil:
+	// the first page. A fragment's form leads back to the page it stands on.
+	AfterForm func(c echo.Context) string
 }
 
 // errorHandler is the one place that turns an error into an answer.
@@ -214,18 +218,30 @@ func (h errorHandler) problem(err error, f failure, c echo.Context, id string) {
 // toLogin sends a person whose session has ended to the sign-in page and,
 // after it, back to where they were. An htmx request gets 401 with
 // HX-Redirect, because a redirect would be followed unseen and the sign-in
-// page swapped into a corner of the page.
+// page swapped into a corner of the page. After a form the address says
+// ended=1, so that the page can say that nothing was done.
 func (h errorHandler) toLogin(c echo.Context) {
 	r := c.Request()
+	form := r.Method != http.MethodGet && r.Method != http.MethodHead
 	next := r.URL.RequestURI()
-	if r.Header.Get("HX-Request") == "true" {
+	switch {
+	case r.Header.Get("HX-Request") == "true":
 		next = pathOf(r.Header.Get("HX-Current-URL"))
-	} else if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	case form && h.pages.AfterForm != nil:
+		next = h.pages.AfterForm(c)
+	case form:
 		next = "/"
 	}
-	target := h.pages.Login
+	say := url.Values{}
+	if form {
+		say.Set("ended", "1")
+	}
 	if next = SafeNext(next); next != "/" {
-		target += "?next=" + url.QueryEscape(next)
+		say.Set("next", next)
+	}
+	target := h.pages.Login
+	if len(say) > 0 {
+		target += "?" + say.Encode()
 	}
 	if r.Header.Get("HX-Request") == "true" {
 		c.Response().Header().Set("HX-Redirect", target)

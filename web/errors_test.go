@@ -165,9 +165,9 @@ func TestAnEndedSessionLeadsToTheLoginPageAndBack(t *testing.T) {
 		header, value string
 	}{
 		"a page":            {"GET", "/home?x=1", nil, 303, "Location", "/login?next=%2Fhome%3Fx%3D1"},
-		"a form":            {"POST", "/home", nil, 303, "Location", "/login"},
+		"a form":            {"POST", "/home", nil, 303, "Location", "/login?ended=1"},
 		"a fragment":        {"GET", "/home", []string{"HX-Request", "true", "HX-Current-URL", "http://localhost/cohorts?q=a"}, 401, "HX-Redirect", "/login?next=%2Fcohorts%3Fq%3Da"},
-		"a fragment's POST": {"POST", "/home", []string{"HX-Request", "true", "HX-Current-URL", "http://localhost/cohorts"}, 401, "HX-Redirect", "/login?next=%2Fcohorts"},
+		"a fragment's POST": {"POST", "/home", []string{"HX-Request", "true", "HX-Current-URL", "http://localhost/cohorts"}, 401, "HX-Redirect", "/login?ended=1&next=%2Fcohorts"},
 		"a lying fragment":  {"GET", "/home", []string{"HX-Request", "true", "HX-Current-URL", "http://localhost//evil.example/"}, 401, "HX-Redirect", "/login"},
 		"no current URL":    {"GET", "/home", []string{"HX-Request", "true"}, 401, "HX-Redirect", "/login"},
 	} {

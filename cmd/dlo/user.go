@@ -47,8 +47,8 @@ func (c userAdd) Run(ctx context.Context) error {
 	if !c.Role.Valid() {
 		return fmt.Errorf("--role %q: analyst, reviewer, manager, auditor or admin expected", c.Role)
 	}
-	if !strings.Contains(c.Email, "@") {
-		return fmt.Errorf("%q: an e-mail address expected", c.Email)
+	if !dlq.ValidEmail(c.Email) {
+		return fmt.Errorf("%q: an e-mail address expected, and nothing beside it", c.Email)
 	}
 	hash, err := newPassword(ctx, c.Email)
 	if err != nil {

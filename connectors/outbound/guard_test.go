@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -261,7 +262,9 @@ func rawServer(t *testing.T, answer func(net.Conn)) *net.TCPAddr {
 			}
 			open.Go(func() {
 				defer conn.Close()
-				answer(conn)
+				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					answer(conn)
+				}
 			})
 		}
 	})

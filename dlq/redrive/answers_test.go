@@ -8,6 +8,7 @@ import (
 
 	"dlo/dlq"
 	"dlo/dlq/client"
+	"dlo/dlq/dlqtest"
 	"dlo/dlq/redrive"
 )
 
@@ -282,7 +283,7 @@ func TestTargetThatIsGonePausesTheOperation(t *testing.T) {
 	if got := s.operation(o.ID); got.State != dlq.OperationPaused || got.Why == "" {
 		t.Errorf("the operation is %s: %q", got.State, got.Why)
 	}
-	alerts, err := s.store.Alerts(s.ctx, 10)
+	alerts, err := s.store.Alerts(s.ctx, dlqtest.Reviewer, 10)
 	s.must(err)
 	if len(alerts) != 1 || alerts[0].Rule != dlq.AlertTargetGone {
 		t.Errorf("alerts: %v", alerts)

@@ -36,6 +36,9 @@ type Model struct {
 	Filters   []components.Chip
 	Entries   components.EntryTable
 	Activity  components.Activity
+	// VersionsLead draws Versions under the replays, which are few, and not
+	// beside them.
+	VersionsLead bool
 }
 
 // Runbook is what people know about the defect.
@@ -59,10 +62,11 @@ type Replays struct {
 type Replay struct {
 	Document components.Text
 	Href     string
-	Bytes    components.Tag // DocSame or DocChanged: "unchanged · digest"
-	Code     components.Tag // CodeSame or CodeChanged: "parser changed"
-	Verdict  string         // "New code fixed it"
-	Counts   string         // "counts for 393"
+	Bytes    components.Tag  // DocSame or DocChanged: "unchanged · digest"
+	Code     components.Tag  // CodeSame or CodeChanged: "parser changed"
+	Verdict  string          // "New code fixed it"
+	Next     components.Link // the defect that it failed on instead; may be empty
+	Counts   string          // "counts for 393"
 	Tone     components.Tone
 	When     components.Time
 }

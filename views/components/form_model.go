@@ -89,14 +89,16 @@ type Bulk struct {
 // bytes, why. It posts at once: filter and count stand on it.
 type RedriveForm struct {
 	Form
-	Question string // "Does parser 20251230 fix it?"
-	Covered  string // "393 like these"
-	Others   Link   // "16 under 20240706, not tested"; may be empty
-	Because  string // what is known so far, a sentence; may be empty
-	Steps    []Step // the plan: 1 · 5 · 25 · 100 · rest
-	Band     Band   // the forecast; zero: none
-	Forecast string // "3 of 3 got past this error. Expect 173 to 393 of 393 to."
-	None     string // why it cannot be redriven; then there is no form
+	Question string  // "Does parser 20251230 fix it?"
+	Covered  string  // "393 like these"
+	Others   Link    // "16 under 20240706, not tested"; may be empty
+	Because  string  // what is known so far, a sentence; may be empty
+	Next     []Link  // the defects that documents failed on after they got past this one
+	One      *Action // redrives one document first; nil: none can be, or there is but one
+	Steps    []Step  // the plan: 1 · 5 · 25 · 100 · rest
+	Band     Band    // the forecast; zero: none
+	Forecast string  // "3 of 3 got past this error. Expect 173 to 393 of 393 to."
+	None     string  // why it cannot be redriven; then there is no form
 	NoneLink Link
 }
 

@@ -198,9 +198,10 @@ type Fresh struct {
 
 // Event is one line of an activity list.
 type Event struct {
-	Who  string // the person, token or policy; may be empty
-	Text string // what was done: "redrove it: fix deployed"
-	Note Text   // text from outside: a note, a reason; may be empty
+	Who  string   // the person, token or policy; may be empty
+	Text string   // what was done: "redrove it: fix deployed"
+	Note Text     // text from outside: a reason, a note as it was typed; may be empty
+	Body Markdown // a note, in place of Note; may be empty
 	When Time
 	Link Link // may be empty
 	Tone Tone

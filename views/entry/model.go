@@ -27,6 +27,7 @@ type Model struct {
 	Cannot     string              // "It is being redriven, so it cannot be quarantined."; may be empty
 	Notices    []components.Notice // returned, moved, late, unattributed, not exhausted, on hold
 	Answer     Answer
+	Refusal    *Refusal // nil: the last delivery was taken, or there was none
 	Trace      Trace
 	Validation Validation
 	Changed    Changed
@@ -37,6 +38,28 @@ type Model struct {
 	Linked     []Linked
 	Activity   components.Activity
 	CaseFile   components.Link // may be empty
+	RecordAt   RecordPlace
+}
+
+// RecordPlace is where Record is drawn: across the page, or where one of the two
+// panels that stand side by side leaves room.
+type RecordPlace int
+
+// The places.
+const (
+	RecordAcross RecordPlace = iota
+	RecordUnderTrace
+	RecordUnderValidation
+)
+
+// Refusal is what stood in the way of the last delivery.
+type Refusal struct {
+	Sentence  string // "The last redrive was not delivered."
+	Reason    string // "The target answered 422."; may be empty
+	When      components.Time
+	Operation components.Link
+	Summary   string          // "What the target answered with 422, 312 bytes"
+	Body      components.Text // the head of its answer; may be empty
 }
 
 // Answer is the box under the title: what a redrive now would send and tell.

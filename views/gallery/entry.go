@@ -24,6 +24,12 @@ func entryItems() []Item {
 	flying.Document.Kind, flying.Document.Text = entry.PreviewText, []components.Text{txt("{"), txt(`  "amount": "1204.5O",`), {{Text: `  "file": "lease`}, {Text: "U+202E", Chip: true}, {Text: `fdp.exe"`}}, txt("}")}
 	flying.Document.Summary, flying.Document.Cut = "214 B JSON", ""
 
+	refused := entryModel()
+	refused.Refusal = &entry.Refusal{Sentence: "The last redrive was not delivered.", Reason: "The target answered 422.", When: at("2026-11-29T09:44:00Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"), Operation: components.Link{Text: "The operation", Href: "/operations/01K7Z"},
+		Summary: "What the target answered with 422, 43 bytes", Body: components.Text{{Text: `{"error": "no such document: lease`}, {Text: "U+202E", Chip: true}, {Text: `fdp"}`}}}
+	refused.RecordAt = entry.RecordUnderValidation
+	refused.Activity.Events = append(refused.Activity.Events, components.Event{Who: "reviewer@example.com", Text: "noted", Body: components.Markdown{SanitisedHTML: "<p>Ask the <strong>vendor</strong>.</p>"}, When: at("2026-11-13T11:29:00Z", "13 Nov 2026 11:29 UTC", "13 Nov 11:29")})
+
 	analyst := entryModel()
 	analyst.Actions = nil
 	analyst.Answer.Do, analyst.Answer.Others = nil, nil
@@ -34,7 +40,7 @@ func entryItems() []Item {
 	analyst.Document.Cells = [][]components.Text{{txt("1"), txt("1204.50"), txt("2026-01-01")}, {txt("2"), txt("=HYPERLINK(\"x\")"), txt("")}}
 	analyst.Document.Summary = "12 KB CSV"
 
-	return []Item{page("entry", entry.Page(entryModel())), page("entry-quarantined", entry.Page(quarantined)), page("entry-redriving", entry.Page(flying)), page("entry-analyst", entry.Page(analyst))}
+	return []Item{page("entry", entry.Page(entryModel())), page("entry-quarantined", entry.Page(quarantined)), page("entry-redriving", entry.Page(flying)), page("entry-refused", entry.Page(refused)), page("entry-analyst", entry.Page(analyst))}
 }
 
 func entryModel() entry.Model {

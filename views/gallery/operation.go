@@ -8,7 +8,7 @@ import (
 )
 
 func progress() components.Progress {
-	return components.Progress{Label: "6 of 393 settled", Parts: []components.ProgressPart{{Share: 120, Tone: components.Good, Text: "5 passed", Href: "?outcome=committed"}, {Share: 30, Tone: components.Bad, Text: "1 failed", Href: "?outcome=failed"}, {Share: 80, Tone: components.Info, Text: "3 in flight", Href: "?state=in_flight"}}}
+	return components.Progress{Label: "6 of 393 settled", Parts: []components.ProgressPart{{Share: 120, Tone: components.Good, Text: "5 passed", Href: "?outcome=committed"}, {Share: 30, Tone: components.Bad, Text: "1 failed", Href: "?outcome=failed"}, {Share: 80, Tone: components.Info, Text: "3 on their way", Href: "?state=in_flight"}, {Share: 60, Text: "2 without a result", Href: "?outcome=no_outcome"}, {Share: 710, Rest: true, Text: "379 to be sent", Href: "?state=in_flight"}}}
 }
 
 func operationItems() []Item {
@@ -28,7 +28,7 @@ func operationItems() []Item {
 		Title:  "Redrive 393 documents", Of: components.Link{Text: "PDFSyntaxError", Href: "/cohorts/01Kb"}, HasVerdict: true,
 		Running: operation.Running{
 			State: components.Tag{Text: "running, step 2 of 5", Tone: components.Info}, Prove: proving(), Progress: progress(), CSRF: csrf, Poll: "/operations/01K7Z", Updated: at("2026-11-29T09:44:10Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"),
-			Counts:  []components.Stat{{Value: "387", Label: "waiting", Href: "?state=waiting"}, {Value: "3", Label: "in flight", Href: "?state=in_flight"}, {Value: "3", Label: "settled", Href: "?state=settled"}, {Value: "16", Label: "left out", Href: "#leftout-title"}, {Value: "4", Label: "arrived since start", Href: "/entries?q=x"}},
+			Counts:  []components.Stat{{Value: "379", Label: "to be sent", Href: "?state=in_flight"}, {Value: "3", Label: "on their way", Href: "?state=in_flight"}, {Value: "3", Label: "settled", Href: "?state=settled"}, {Value: "16", Label: "left out", Href: "#leftout-title"}, {Value: "4", Label: "arrived since start", Href: "/entries?q=x"}},
 			Actions: []components.Action{{Label: "Pause", Href: "/operations/01K7Z/pause"}, {Label: "Cancel", Href: "/operations/01K7Z/cancel", Tone: components.Bad}},
 		},
 		LeftOut: []operation.LeftOut{{Count: components.Link{Text: "12", Href: "?left=quarantined"}, Why: "in quarantine", Do: components.Link{Text: "decide", Href: "/quarantine"}}, {Count: components.Link{Text: "4", Href: "?left=gone"}, Why: "gone at the source; a replay would bring a deleted document back"}},
@@ -36,7 +36,7 @@ func operationItems() []Item {
 		Filters: []components.Chip{{Text: "All", Count: "393", On: true, Href: "?"}, {Text: "Failed", Count: "1", Href: "?outcome=failed"}},
 		Items: []operation.Item{
 			{Document: txt("1147829310"), Source: "wiki", Href: "/entries/01J1", Step: "1", State: components.Tag{Text: "settled", Tone: components.Good}, Outcome: "committed", Bytes: components.Tag{Text: "unchanged · digest", Tone: components.DocSame}, Code: components.Tag{Text: "parser changed", Tone: components.CodeChanged}, Verdict: "New code fixed it", When: at("2026-11-29T09:44:00Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44")},
-			{Document: txt("1147830021"), Source: "wiki", Href: "/entries/01J2", Step: "2", State: components.Tag{Text: "in flight", Tone: components.Info}, Why: "sent 12 s ago"},
+			{Document: txt("1147830021"), Source: "wiki", Href: "/entries/01J2", Step: "2", State: components.Tag{Text: "on its way", Tone: components.Info}, Why: "Sent just now."},
 			{Document: txt("1147811876"), Source: "wiki", Href: "/entries/01J3", State: components.Tag{Text: "waiting", Tone: components.Quiet}},
 		},
 		Pager: components.Pager{Summary: "1 to 3 of 393", Next: components.Link{Text: "Next 50", Href: "?after=x"}}, Exports: []components.Link{{Text: "CSV", Href: "/operations/01K7Z.csv"}},

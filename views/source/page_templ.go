@@ -472,7 +472,7 @@ func runsNow(m Model) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"frame\"><table class=\"rows\"><caption class=\"sr\">Components as they run now</caption> <thead><tr><th scope=\"col\">Component</th><th scope=\"col\">Version</th><th scope=\"col\">Since</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<div class=\"frame\"><table class=\"rows slim\"><caption class=\"sr\">Components as they run now</caption> <thead><tr><th scope=\"col\">Component</th><th scope=\"col\">Version</th><th scope=\"col\">Since</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -97,7 +97,7 @@ func Page(m Model) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"frame\"><table class=\"rows\"><caption class=\"sr\">Tokens</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th scope=\"col\">Source</th><th scope=\"col\">Made</th><th scope=\"col\">Used</th><th scope=\"col\">Ends</th><th scope=\"col\"><span class=\"sr\">Actions</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"frame\"><table class=\"rows slim\"><caption class=\"sr\">Tokens</caption> <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th scope=\"col\">Source</th><th scope=\"col\">Made</th><th scope=\"col\">Used</th><th scope=\"col\">Ends</th><th scope=\"col\"><span class=\"sr\">Actions</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -83,7 +83,7 @@ func Page(m Model) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <div class=\"split lead\"><div class=\"frame\"><table class=\"rows\"><caption class=\"sr\">Accounts</caption> <thead><tr><th scope=\"col\">Address</th><th scope=\"col\">Role</th><th scope=\"col\">Sources</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <div class=\"split lead\"><div class=\"frame\"><table class=\"rows slim\"><caption class=\"sr\">Accounts</caption> <thead><tr><th scope=\"col\">Address</th><th scope=\"col\">Role</th><th scope=\"col\">Sources</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
