@@ -114,6 +114,8 @@ type situation struct {
 	daysBefore  []int64
 	hasTarget   bool
 	source      string // where a target would be set
+	proven      int    // replays that tested the fix and got past this error
+	refuted     int    // those that did not
 }
 
 // step is one verb and why.
@@ -133,6 +135,7 @@ const (
 	toQuarantine
 	toExpiring
 	toRedrive
+	toReplays
 	toArrivals
 	toFlight
 	toSource
@@ -157,6 +160,12 @@ func nextStep(s situation) step {
 	case s.redriving > 0:
 		return step{"Wait", counted(s.redriving, "document is", "documents are") + " being redriven", components.Plain, toFlight}
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
+		switch {
+		case s.proven > 0 && s.refuted == 0:
+			return step{"Redrive all", counted(s.proven, "test", "tests") + " got past it", components.Plain, toRedrive}
+		case s.proven+s.refuted > 0:
+			return step{"Look", fmt.Sprintf("%s of %s got past it", grouped(s.proven), counted(s.proven+s.refuted, "test", "tests")), components.Plain, toReplays}
+		}
 		return step{"Test the fix", shortVersion(s.fix) + " is live", components.Plain, toRedrive}
 	case burst(s.today, s.daysBefore):
 		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before", components.Bad, toArrivals}
@@ -194,10 +203,12 @@ func meanWords(days []int64) string {
 }
 
 // situationOf gathers what decides a cohort's next step.
-func situationOf(c dlq.Cohort, known knownSources) situation {
+func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive) situation {
 	s := situation{parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring}
 	if component, version, ok := liveFix(c, known.running); ok {
 		s.fix = shownLine(withComponent(component, version), 80).String()
+		tests := summarise(slices.DeleteFunc(slices.Clone(replays), func(r dlq.Redrive) bool { return !ranUnder(r, component, version) }))
+		s.proven, s.refuted = tests.proven, tests.refuted
 	}
 	if days := len(c.Daily); days > 0 {
 		s.today, s.daysBefore = c.Daily[days-1], c.Daily[:days-1]
@@ -209,6 +220,15 @@ func situationOf(c dlq.Cohort, known knownSources) situation {
 		s.hasTarget = s.hasTarget || known.hasTarget(name)
 	}
 	return s
+}
+
+// ranUnder says whether a replay ran under a version of a component: as its
+// pipeline reported, else as it was known when it was sent.
+func ranUnder(r dlq.Redrive, component, version string) bool {
+	if reported, ok := r.OutcomeVersions[component]; ok {
+		return reported == version
+	}
+	return slices.Equal(r.Running[component], []string{version})
 }
 
 // stepHref is where a step leads for a cohort.
@@ -224,6 +244,8 @@ func stepHref(s step, c dlq.Cohort, source string) string {
 		return sourceHref(source)
 	case toRedrive:
 		return cohortHref(c.ID) + "#prove"
+	case toReplays:
+		return cohortHref(c.ID) + "#replays"
 	case toArrivals:
 		return cohortHref(c.ID) + "#arrivals-title"
 	}

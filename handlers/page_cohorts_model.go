@@ -231,7 +231,7 @@ func cohortHeads(f cohortsFacts, view cohortView) cohorts.Heads {
 }
 
 func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
-	s := situationOf(c, f.known)
+	s := situationOf(c, f.known, f.replays[c.ID])
 	next := nextStep(s)
 	row := cohorts.Row{
 		Check:    components.Check{Name: "id", Value: c.ID, Label: "Select " + titleOf(cohortTitle(c))},
