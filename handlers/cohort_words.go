@@ -116,6 +116,7 @@ type situation struct {
 	source      string // where a target would be set
 	proven      int    // replays that tested the fix and got past this error
 	refuted     int    // those that did not
+	passed      int    // replays under the fix that got in
 }
 
 // step is one verb and why.
@@ -161,7 +162,7 @@ func nextStep(s situation) step {
 		return step{"Wait", counted(s.redriving, "document is", "documents are") + " being redriven", components.Plain, toFlight}
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
 		switch {
-		case s.proven > 0 && s.refuted == 0:
+		case s.passed > 0 && s.refuted == 0:
 			return step{"Redrive all", counted(s.proven, "test", "tests") + " got past it", components.Plain, toRedrive}
 		case s.proven+s.refuted > 0:
 			return step{"Look", fmt.Sprintf("%s of %s got past it", grouped(s.proven), counted(s.proven+s.refuted, "test", "tests")), components.Plain, toReplays}
@@ -208,7 +209,7 @@ func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive) situat
 	if component, version, ok := liveFix(c, known.running); ok {
 		s.fix = shownLine(withComponent(component, version), 80).String()
 		tests := summarise(slices.DeleteFunc(slices.Clone(replays), func(r dlq.Redrive) bool { return !ranUnder(r, component, version) }))
-		s.proven, s.refuted = tests.proven, tests.refuted
+		s.proven, s.refuted, s.passed = tests.proven, tests.refuted, tests.passed
 	}
 	if days := len(c.Daily); days > 0 {
 		s.today, s.daysBefore = c.Daily[days-1], c.Daily[:days-1]

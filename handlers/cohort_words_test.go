@@ -31,8 +31,9 @@ func TestNextStepTakesTheFirstRuleThatFits(t *testing.T) {
 		{"no burst for a busy cohort", situation{parked: 99, hasTarget: true, today: 99, daysBefore: []int64{20, 20}}, "Look", "no version has changed since", components.Plain, toCohort},
 		{"a fix that names its program", situation{parked: 9, fix: "intake-parser@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "intake-parser@20251230 is live", components.Plain, toRedrive},
 		{"a fix with a long name", situation{parked: 9, fix: "intake-parser-for-leases@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "20251230 is live", components.Plain, toRedrive},
-		{"a fix that every test got past", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, daysBefore: calm}, "Redrive all", "3 tests got past it", components.Plain, toRedrive},
-		{"a fix of which some tests failed", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, refuted: 1, daysBefore: calm}, "Look", "3 of 4 tests got past it", components.Plain, toReplays},
+		{"a fix that every test got past", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, passed: 2, daysBefore: calm}, "Redrive all", "3 tests got past it", components.Plain, toRedrive},
+		{"a fix of which some tests failed", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, refuted: 1, passed: 3, daysBefore: calm}, "Look", "3 of 4 tests got past it", components.Plain, toReplays},
+		{"a fix that led to the next defect alone", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 2, daysBefore: calm}, "Look", "2 of 2 tests got past it", components.Plain, toReplays},
 		{"a fix that is none", situation{parked: 9, fix: "parser 2", hasTarget: true, refuted: 1, daysBefore: calm}, "Look", "0 of 1 test got past it", components.Plain, toReplays},
 		{"a fix without a target", situation{parked: 9, fix: "parser 2"}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
 		{"no target", situation{parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
@@ -171,7 +172,7 @@ func TestASituationIsReadFromTheCohort(t *testing.T) {
 		under("2", "2", dlq.OutcomeCommitted, ""), under("", "2", dlq.OutcomeCommitted, ""), under("2", "2", dlq.OutcomeFailed, "01A"),
 		under("1.5", "2", dlq.OutcomeCommitted, ""), under("", "1.5", dlq.OutcomeFailed, "01A"), // what ran before says nothing of what runs now
 	})
-	if s.parked != 9 || s.quarantined != 1 || s.redriving != 2 || s.expiring != 4 || s.fix != "parser 2" || s.today != 30 || len(s.daysBefore) != 2 || !s.hasTarget || s.source != "wiki" || s.proven != 2 || s.refuted != 1 {
+	if s.parked != 9 || s.quarantined != 1 || s.redriving != 2 || s.expiring != 4 || s.fix != "parser 2" || s.today != 30 || len(s.daysBefore) != 2 || !s.hasTarget || s.source != "wiki" || s.proven != 2 || s.refuted != 1 || s.passed != 2 {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -246,23 +246,26 @@ const oneLooked = 20
 
 // firstToRedrive picks the document whose replay says most: one whose stored copy
 // is of the failure and unchanged at its source, else one of which nothing
-// speaks against that, else any that a redrive would send. Among alike the first
-// wins, so they come newest first.
+// speaks against that, else any that a redrive would send. One that failed again
+// tells least, and each more of that brings it closer to quarantine. Among alike
+// the first wins, so they come newest first.
 func firstToRedrive(list []dlq.Entry, readings map[int64]dlq.Evidence, known knownSources) *dlq.Entry {
 	var best *dlq.Entry
-	most := 0
+	most := 0 // worth so far
 	for i, e := range list {
 		policy := known.byName[e.Source].Policy
 		reading := readings[e.ID].Bytes
 		if policy.Redrive.URL == "" || e.ContentHash == "" || e.Status != dlq.StatusParked || reading == dlq.ReadingGone || e.SameFailures >= policy.PoisonThreshold && !e.Granted {
 			continue
 		}
-		worth := 1
+		worth := 2
 		switch {
+		case e.SameFailures > 0:
+			worth = 1
 		case e.CopyIsCurrent() && reading == dlq.ReadingUnchanged:
-			worth = 3
+			worth = 4
 		case e.CopyIsCurrent() && reading != dlq.ReadingChanged && reading != dlq.ReadingMaybeChanged:
-			worth = 2
+			worth = 3
 		}
 		if worth > most {
 			best, most = &list[i], worth

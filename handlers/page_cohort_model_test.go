@@ -70,6 +70,7 @@ func TestTheFirstDocumentToRedriveIsTheOneThatTellsMost(t *testing.T) {
 	bare := func(id int64) dlq.Entry { e := held(id); e.Copy = dlq.CopyNever; return e }
 	mute := func(id int64) dlq.Entry { e := held(id); e.Source = "mute"; return e }
 	poison := func(id int64) dlq.Entry { e := held(id); e.SameFailures = policy.PoisonThreshold; return e }
+	again := func(id int64) dlq.Entry { e := held(id); e.SameFailures = 1; return e }
 	keyless := func(id int64) dlq.Entry { e := held(id); e.ContentHash = ""; return e }
 	for _, c := range []struct {
 		name     string
@@ -81,6 +82,8 @@ func TestTheFirstDocumentToRedriveIsTheOneThatTellsMost(t *testing.T) {
 		{"a copy before none", []dlq.Entry{bare(1), held(2)}, nil, 2},
 		{"unchanged before not asked", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{2: dlq.ReadingUnchanged}, 2},
 		{"not asked before changed", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{1: dlq.ReadingChanged}, 2},
+		{"one that failed again last", []dlq.Entry{again(1), bare(2)}, map[int64]dlq.Reading{1: dlq.ReadingUnchanged}, 2},
+		{"one that failed again before none", []dlq.Entry{again(1)}, nil, 1},
 		{"gone never", []dlq.Entry{held(1)}, map[int64]dlq.Reading{1: dlq.ReadingGone}, 0},
 		{"what cannot be sent never", []dlq.Entry{mute(1), poison(2), keyless(3), bare(4)}, nil, 4},
 		{"none", nil, nil, 0},

@@ -147,6 +147,14 @@ func TestTheSignInPageSaysThatALateFormDidNothing(t *testing.T) {
 	}
 }
 
+func TestAFormWithoutAnySessionLeadsToTheSignInPage(t *testing.T) {
+	s := newSite(t)
+	dlqID := s.three()[0]
+	if p := s.visitor().post("/entries/"+dlqID+"/notes", "note", "x"); p.status != http.StatusSeeOther || p.location != "/login?ended=1&next=%2Fentries%2F"+dlqID {
+		t.Errorf("%d to %q", p.status, p.location)
+	}
+}
+
 func TestSigningOutEndsTheSessionForCopiesToo(t *testing.T) {
 	s := newSite(t)
 	v := s.signIn(dlq.RoleReviewer)

@@ -38,12 +38,17 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 		chain := []echo.MiddlewareFunc{plainParams}
 		switch r.door {
 		case session:
-			chain = append(chain, h.Sessions.Middleware, h.Sessions.CSRF)
+			chain = append(chain, h.Sessions.Middleware)
 		case token:
 			chain = append(chain, bearer)
 		}
 		if r.may != "" {
 			chain = append(chain, web.Require(r.may))
+		}
+		if r.door == session {
+			// After Require: a form without any session is told to sign in, and
+			// not that its page is out of date.
+			chain = append(chain, h.Sessions.CSRF)
 		}
 		e.Add(r.method, r.path, r.handle, append(chain, r.more...)...)
 	}

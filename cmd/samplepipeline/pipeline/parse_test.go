@@ -205,3 +205,25 @@ func firstBroken(rules []Rule) string {
 	}
 	return ""
 }
+
+// A replay calls what the first attempt calls, from elsewhere. The three
+// functions nearest the raise point must be of what they share, else a defect has
+// two fingerprints.
+func TestAReplayFailsInThePlaceOfTheFirstAttempt(t *testing.T) {
+	first := func(g given) processed { return oldParser().process(g) }
+	replay := func(g given) processed { return oldParser().process(g) }
+	for _, doc := range planDocuments(1, fixedNow) {
+		raw, err := doc.content()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := given{source: doc.Source, id: doc.ID, bytes: raw}
+		a, b := first(g).err, replay(g).err
+		if (a == nil) != (doc.Defect == defectNone) || (b == nil) != (a == nil) {
+			t.Fatalf("%s (%s): %v, then %v", doc.ID, doc.Defect, a, b)
+		}
+		if a != nil && place(describe(a)) != place(describe(b)) {
+			t.Errorf("%s (%s) fails first in %s, then in %s", doc.ID, doc.Defect, place(describe(a)), place(describe(b)))
+		}
+	}
+}

@@ -33,12 +33,15 @@ func (p *parser) process(g given) processed {
 	if err != nil {
 		return processed{err: err}
 	}
-	pieces, err := chunks(rec.Text)
+	pieces, err := p.chunk(rec)
 	if err != nil {
 		return processed{err: err}
 	}
 	return processed{record: rec, chunks: len(pieces)}
 }
+
+// chunk cuts the text of a record as the index takes it.
+func (p *parser) chunk(rec record) ([]string, error) { return chunks(rec.Text) }
 
 // settlementOf shapes the end of an attempt for the store.
 func settlementOf(g given, p *parser, done processed, now time.Time) settlement {
