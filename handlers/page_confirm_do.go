@@ -99,6 +99,9 @@ func oneDone(chosen choice, before, after dlq.Entry) web.Flash {
 	switch chosen.action {
 	case dlq.OperationExtend:
 		flash.Text = name + " stays in the queue until " + dateOf(after.ExpiresAt) + "."
+		if after.Status == dlq.StatusQuarantined {
+			flash.Text = name + " waits for a decision; released, it stays in the queue until " + dateOf(after.ExpiresAt) + "."
+		}
 	case dlq.OperationRelease:
 		flash.Text = name + " is back in the queue."
 		flash.LinkText, flash.Link = "Redrive it", confirmEntryHref(dlq.OperationRedrive, after.DLQID, entryHref(after.DLQID))

@@ -137,7 +137,11 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 		facts = append(facts, components.Fact{Text: "one more replay allowed", Tone: components.Held})
 	}
 	if t := leavesTag(e, f.now); t.Text != "" {
-		facts = append(facts, components.Fact{Text: "leaves the queue " + t.Text, Tone: t.Tone, Title: t.Title})
+		leaves := components.Fact{Text: "leaves the queue " + t.Text, Tone: t.Tone, Title: t.Title}
+		if e.Status == dlq.StatusQuarantined {
+			leaves = components.Fact{Text: "expires only after a decision", Title: "released, it leaves the queue on " + t.Title}
+		}
+		facts = append(facts, leaves)
 	}
 	if e.Copy == dlq.CopyHeld && !e.CopyExpires.IsZero() && e.Status != dlq.StatusErased {
 		facts = append(facts, components.Fact{Text: "copy kept " + span(e.CopyExpires.Sub(f.now)), Title: "until " + dateOf(e.CopyExpires)})

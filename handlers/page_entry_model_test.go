@@ -498,3 +498,32 @@ func TestAReplayThatFailedIsOneEventWithItsVerdict(t *testing.T) {
 		t.Errorf("got %+v", events)
 	}
 }
+
+func TestWhatWaitsInQuarantineIsNotSaidToLeaveTheQueue(t *testing.T) {
+	for status, want := range map[dlq.Status]string{dlq.StatusParked: "leaves the queue in 30 d", dlq.StatusQuarantined: "expires only after a decision"} {
+		f := stuckFacts()
+		f.entry.Status, f.entry.ExpiresAt = status, noon.Add(30*24*time.Hour)
+		var said []string
+		for _, fact := range entryHeadFacts(f) {
+			if strings.Contains(fact.Text, "queue") || strings.Contains(fact.Text, "expires") {
+				said = append(said, fact.Text)
+			}
+		}
+		if len(said) != 1 || said[0] != want {
+			t.Errorf("%s: %q, want %q", status, said, want)
+		}
+	}
+	after := dlq.Entry{Source: "wiki", DocID: "1", Status: dlq.StatusQuarantined, ExpiresAt: noon}
+	if got := oneDone(choice{action: dlq.OperationExtend}, after, after).Text; !strings.Contains(got, "waits for a decision") {
+		t.Errorf("kept longer, it is said: %q", got)
+	}
+}
+
+func TestADecisionInQuarantineLeadsBackToItsList(t *testing.T) {
+	for filter, want := range map[string]string{"": "/quarantine", "me": "/quarantine?owner=me"} {
+		b := quarantineBulk(quarantineFacts{by: reviewer, filter: filter, rows: []poisonEntry{{}}, total: 1})
+		if b.Back != want || len(b.Actions) == 0 {
+			t.Errorf("%q leads back to %q", filter, b.Back)
+		}
+	}
+}

@@ -49,10 +49,18 @@ func quarantineQuery(by dlq.Actor, filter string) string {
 	return "status:quarantined"
 }
 
+// quarantineHref is the list under a filter.
+func quarantineHref(filter string) string {
+	if filter == "" {
+		return "/quarantine"
+	}
+	return "/quarantine?owner=" + filter
+}
+
 // newQuarantinePage shapes the documents that wait for a decision.
 func newQuarantinePage(f quarantineFacts) quarantine.Model {
-	m := quarantine.Model{Heading: "Nothing to decide", Filters: []components.Chip{{Text: "All", Href: "/quarantine", On: f.filter == ""}, {Text: "Mine", Href: "/quarantine?owner=me", On: f.filter == "me"},
-		{Text: "Nobody's", Href: "/quarantine?owner=nobody", On: f.filter == "nobody"}}}
+	m := quarantine.Model{Heading: "Nothing to decide", Filters: []components.Chip{{Text: "All", Href: quarantineHref(""), On: f.filter == ""}, {Text: "Mine", Href: quarantineHref("me"), On: f.filter == "me"},
+		{Text: "Nobody's", Href: quarantineHref("nobody"), On: f.filter == "nobody"}}}
 	if f.total > 0 {
 		m.Heading = counted(f.total, "document waits", "documents wait") + " for a decision"
 		m.Lead = "Another replay of them happens only if you let it. None of them expires here."
@@ -83,7 +91,7 @@ func newQuarantinePage(f quarantineFacts) quarantine.Model {
 }
 
 func quarantineBulk(f quarantineFacts) components.Bulk {
-	b := components.Bulk{FormID: "bulk", Noun: "documents", Shown: grouped(len(f.rows)), Total: grouped(f.total), Query: f.query, Expect: strconv.FormatInt(f.total, 10)}
+	b := components.Bulk{FormID: "bulk", Noun: "documents", Shown: grouped(len(f.rows)), Total: grouped(f.total), Query: f.query, Expect: strconv.FormatInt(f.total, 10), Back: quarantineHref(f.filter)}
 	if len(f.rows) == 0 {
 		return components.Bulk{FormID: "bulk"}
 	}
