@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,4 +203,24 @@ func TestDocumentEditedAtItsSourceCountsForItselfAlone(t *testing.T) {
 		t.Error("both documents have one page")
 	}
 	b.quiet(d.address)
+}
+
+func TestTheSamplePipelineEndsWithTheDemo(t *testing.T) {
+	data, err := os.MkdirTemp("", "dlo-e2e-demo-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) }) // not TempDir: the pipeline may still close its files
+	d, err := tryDemo(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.kill()
+	eventually(t, "nobody listens at the address of the sample pipeline", func() bool {
+		answer, err := http.Get(d.pipeline)
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err != nil
+	})
 }

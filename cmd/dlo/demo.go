@@ -157,6 +157,9 @@ func (a *App) startPipeline(ctx context.Context, data, token string, log *os.Fil
 	if err != nil {
 		return nil, fmt.Errorf("start the sample pipeline: %w", err)
 	}
+	if _, err := cmd.StdinPipe(); err != nil { // it ends with this process; see samplePipelineCommand
+		return nil, fmt.Errorf("start the sample pipeline: %w", err)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the sample pipeline: %w", err)
 	}
@@ -220,8 +223,16 @@ func (a *App) announceDemo(w io.Writer, passwords []string, pipelineURL, data st
 type samplePipelineCommand struct{}
 
 // Run is the sample pipeline as a process of its own. Its options stand in the
-// environment, where its parent put them.
+// environment, where its parent put them. Its standard input ends when its parent
+// does, however that came about, and it ends then too: another demo on the same
+// folder must not meet it.
 func (samplePipelineCommand) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
 	options, err := pipeline.OptionsFrom(nil, os.Getenv, os.Stderr)
 	if err != nil {
 		return err
