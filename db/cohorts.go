@@ -73,13 +73,13 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 func (s *Store) cohortFilter(ctx context.Context, q dlq.CohortQuery, by dlq.Actor) (filter, error) {
 	var f filter
 	if len(q.Having.Terms) > 0 {
-		entries, err := s.filter(ctx, q.Having, by)
+		entries, err := s.filter(ctx, q.Having, by, false)
 		if err != nil {
 			return f, err
 		}
 		// It comes first, so that its placeholders keep their numbers.
-		f = entries
-		f.where = []string{"c.id in (select m.cohort_id from entry e join fingerprint m on m.id = e.fingerprint_id where " + entries.sql() + ")"}
+		f.args = entries.args
+		f.and("c.id in (select m.cohort_id from " + entries.from() + " join fingerprint m on m.id = e.fingerprint_id where " + entries.sql() + ")")
 	}
 	if q.Review != nil {
 		f.and("c.review = " + f.arg(*q.Review))

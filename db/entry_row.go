@@ -163,5 +163,8 @@ func (t *Tx) saveEntry(was, is entryRow) error {
 		return fmt.Errorf("entry %s moved while it was being changed", is.dlqID)
 	}
 	t.countMove(was.place(), is.place())
+	if is.evidenceID != was.evidenceID {
+		return t.textIsStale(is.id)
+	}
 	return nil
 }
