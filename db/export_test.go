@@ -188,3 +188,14 @@ func (s *Store) FillUp(ctx context.Context) error {
 	_, err := s.writer.conn.ExecContext(ctx, fmt.Sprintf("pragma max_page_count = %d", pages+2))
 	return err
 }
+
+// IndexTextWhile reads what the text index has not read, and calls between the
+// reading and the writing.
+func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
+	u, err := s.unread(ctx, 100)
+	if err != nil {
+		return err
+	}
+	between()
+	return s.update(ctx, func(tx *Tx) error { return tx.indexText(u) })
+}
