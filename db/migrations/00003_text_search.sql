@@ -41,5 +41,12 @@ create index cell_content on cell (source_id, content_type);
 create index cell_stage on cell (source_id, stage);
 create index entry_owner on entry (owner, id) where owner <> '';
 
+-- The orders of a list, by state: of several states the first rows of each are
+-- read and merged. What leaves first was indexed for the parked alone.
+drop index entry_expiring;
+create index entry_expiring on entry (status, expires_at, id);
+create index entry_by_opening on entry (status, opened_at, id);
+create index entry_by_attempts on entry (status, attempts, id);
+
 -- +goose Down
 select 1;
