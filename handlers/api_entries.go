@@ -216,6 +216,9 @@ func (h *Handlers) listEntries(c echo.Context) error {
 	if len(bad) > 0 {
 		return dlq.QueryError(bad)
 	}
+	if err := h.Store.TextIsBehind(c.Request().Context(), q); err != nil {
+		return err
+	}
 	list, next, err := h.Store.Entries(c.Request().Context(), by, q, sort, cursor, limit)
 	if err != nil {
 		return err

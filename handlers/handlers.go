@@ -84,6 +84,10 @@ type Store interface {
 	Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) ([]dlq.Entry, string, error)
 	CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error)
 	FilterChoices(ctx context.Context) (dlq.FilterChoices, error)
+	Export(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, write func([]dlq.ExportedRow) error) (int64, error)
+	TextLag(ctx context.Context, limit int) (documents int64, since time.Time, err error)
+	TextIsBehind(ctx context.Context, q dlq.Query) error
+	QueryValues(ctx context.Context, by dlq.Actor, key, part string, limit int) ([]string, error)
 	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
 	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)

@@ -34,6 +34,12 @@ func (h *Handlers) entriesPage(c echo.Context) error {
 			return err
 		}
 	}
+	if h.Store.TextIsBehind(ctx, f.list.query) != nil {
+		var err error
+		if f.lag.documents, f.lag.since, err = h.Store.TextLag(ctx, lagCounted); err != nil {
+			return err
+		}
+	}
 	known, err := h.sourcesFor(ctx, by, nil)
 	if err != nil {
 		return err

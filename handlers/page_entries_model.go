@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/url"
+	"time"
 
 	"dlo/dlq"
 	"dlo/views/components"
@@ -19,7 +20,16 @@ type entriesFacts struct {
 	totals  dlq.Totals
 	sources []dlq.Source
 	choices dlq.FilterChoices
+	lag     textLag // of a search for text that does not cover everything
 }
+
+// textLag is how far the text index is behind.
+type textLag struct {
+	documents int64 // at most lagCounted and one are counted
+	since     time.Time
+}
+
+const lagCounted = 100_000
 
 // newEntriesPage is the flat, searchable list.
 func newEntriesPage(f entriesFacts) entries.Model {
@@ -38,12 +48,22 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		m.Table = components.EntryTable{ID: f.list.id, Empty: &components.Empty{Title: "The search has a term that cannot be read", Text: "Mend it above, or take it out."}}
 		return m
 	}
+	m.Hints, m.Lag = searchHints(f.list.query, f.sources), lagWords(f.lag, f.list.now)
+	if f.list.by.May(dlq.MayExport) {
+		m.Exports = exportLinks(f.text, string(f.list.sort))
+	}
 	m.Terms = termChips(f.list.query, func(q string) string { return f.list.href("q", q) })
 	m.Table = newEntryTable(f.list)
 	if len(f.list.rows) == 0 {
 		m.Table = components.EntryTable{ID: f.list.id, Empty: noDocuments(f)}
 	}
 	return m
+}
+
+// exportLinks lead to everything that the query matches, as files.
+func exportLinks(text, sort string) []components.Link {
+	query := queryAndSort(text, sort)
+	return []components.Link{{Text: "CSV", Href: "/entries/export.csv?" + query}, {Text: "NDJSON", Href: "/entries/export.ndjson?" + query}}
 }
 
 // noDocuments says why there is nothing, and where there is something.

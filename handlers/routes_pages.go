@@ -34,6 +34,9 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
 
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
+		{session, get, "/entries/export.ndjson", dlq.MayExport, h.exportEntries(dlq.ExportNDJSON), nil},
+		{session, get, "/entries/export.csv", dlq.MayExport, h.exportEntries(dlq.ExportCSV), nil},
+		{session, get, "/search/complete", dlq.MaySee, h.completeSearch, nil},
 		{session, get, "/entries/:id", dlq.MaySee, h.entryPage, nil},
 		{session, get, "/entries/:id/trace.txt", dlq.MaySee, h.entryTrace, nil},
 		{session, get, "/entries/:id/validation.txt", dlq.MaySee, h.entryValidation, nil},
