@@ -78,6 +78,9 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	if err != nil {
 		return nil, "", err
 	}
+	if err := s.beginWithCells(ctx, &f, q, by); err != nil {
+		return nil, "", err
+	}
 	if after != "" {
 		c, err := parseCursor(after)
 		if err != nil {
@@ -106,11 +109,38 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 	if len(f.statuses) < 2 {
 		return "entry e", "where " + f.sql() + most
 	}
+	direction := ""
+	if order.descending {
+		direction = " desc"
+	}
 	var parts []string
 	for _, status := range f.statuses {
-		parts = append(parts, "select * from (select e.id from entry e where "+f.sqlOf([]dlq.Status{status})+most+")")
+		parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from entry e where "+f.sqlOf([]dlq.Status{status})+most+")")
 	}
-	return "(" + strings.Join(parts, " union all ") + ") page cross join entry e on e.id = page.id", most
+	return "(select id from (" + strings.Join(parts, " union all ") + ") order by place" + direction + ", id" + direction + " limit " + f.arg(limit) + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
+}
+
+// cellsRare is how many entries the cells of a query may have so that a list
+// begins with them. With more, the order of the list comes soon enough upon one.
+const cellsRare = 20_000
+
+// beginWithCells looks up in the rollup how many entries the cells of a query
+// have, and lets a list begin with them where that is few.
+func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by dlq.Actor) error {
+	if f.driver != "" || len(f.cells) == 0 || q.Has("cohort") {
+		return nil
+	}
+	rolled, _ := f.rolledUp(q, by)
+	var n int64
+	if _, err := s.one(ctx, rolled.countCells(), rolled.args, &n); err != nil {
+		return fmt.Errorf("count what cells hold: %w", err)
+	}
+	if n > cellsRare {
+		return nil
+	}
+	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.cells, " and ")
+	f.cells = nil
+	return nil
 }
 
 // CountEntries counts what a query matches, exactly. What cells and states
@@ -122,7 +152,7 @@ func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (in
 	}
 	var n int64
 	query, args := "select count(*) from "+f.from()+" where "+f.sql(), f.args
-	if rolled, ok := f.rolledUp(q, by); ok {
+	if rolled, whole := f.rolledUp(q, by); whole {
 		query, args = rolled.countCells(), rolled.args
 	}
 	if _, err = s.one(ctx, query, args, &n); err != nil {
@@ -131,44 +161,41 @@ func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (in
 	return n, nil
 }
 
-// rolledUp is the filter with nothing but cells and states in it, where the
-// query asks for nothing else.
-func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (filter, bool) {
+// rolledUp is the filter with nothing but cells and states in it, and whether
+// the query asks for nothing else.
+func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (rolled filter, whole bool) {
 	r := filter{members: f.members, statuses: f.statuses, said: f.said}
+	whole = true
 	if len(by.Sources) > 0 {
 		r.cells = append(r.cells, "c.source_id in (select id from source where name in ("+r.list(by.Sources)+"))")
 	}
 	for _, t := range q.Terms {
-		if t.Key == "status" {
-			continue
-		}
 		condition, ok := r.cellTerm(t)
-		if t.Key == "cohort" {
-			condition, ok = r.either(t.Values, func(v string) string { return "c.fingerprint_id in (" + r.memberList(v) + ")" }), true
-		}
-		if !ok {
-			return r, false
+		switch {
+		case t.Key == "cohort":
+			condition = r.either(t.Values, func(v string) string { return "c.fingerprint_id in (" + r.memberList(v) + ")" })
+		case t.Key == "status":
+			continue
+		case !ok:
+			whole = false
+			continue
 		}
 		if t.Negated {
 			condition = "(" + condition + ") is not true"
 		}
 		r.cells = append(r.cells, condition)
 	}
-	return r, true
+	return r, whole
 }
 
 func (f *filter) countCells() string {
-	names := make([]string, len(f.statuses))
-	for i, s := range f.statuses {
-		names[i] = "'" + string(s) + "'"
-	}
 	query := "select coalesce(sum(m.entries), 0) from "
 	if len(f.cells) > 0 {
 		query += "cell c cross join cell_month m on m.cell_id = c.id where " + strings.Join(f.cells, " and ") + " and "
 	} else {
 		query += "cell_month m where "
 	}
-	return query + "m.status in (" + strings.Join(names, ", ") + ")"
+	return query + "m.status in (" + statusNames(f.statuses) + ")"
 }
 
 // exactFilter is filter for what acts on a set or hands it out: it waits for a

@@ -62,7 +62,7 @@ func (f *filter) sqlOf(statuses []dlq.Status) string {
 		where = append(where, f.plus()+statusIn(statuses))
 	}
 	if len(f.cells) > 0 {
-		where = append(where, f.plus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.cells, " and ")+")")
+		where = append(where, f.cellPlus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.cells, " and ")+")")
 	}
 	if len(where) == 0 {
 		return "1 = 1"
@@ -76,6 +76,15 @@ func (f *filter) plus() string {
 		return "+"
 	}
 	return ""
+}
+
+// cellPlus keeps the cells from choosing an index in a page of a list: there
+// they are many entries, else they were the driver.
+func (f *filter) cellPlus() string {
+	if f.page {
+		return "+"
+	}
+	return f.plus()
 }
 
 // from names the entries that the condition is held against, as e.
@@ -276,7 +285,7 @@ func orNothing(values []string, word string) []string {
 // cohort.
 func (f *filter) disposition(values []string) string {
 	list := f.list(orNothing(values, "none"))
-	return "(case when e.disposition <> '' then e.disposition in (" + list + ") else e.fingerprint_id in (select m.id from fingerprint m join cohort o on o.id = m.cohort_id where o.disposition in (" + list + ")) end)"
+	return "(case when e.disposition <> '' then e.disposition in (" + list + ") else e.fingerprint_id in (select m.id from fingerprint m join cohort h on h.id = m.cohort_id where h.disposition in (" + list + ")) end)"
 }
 
 func (f *filter) memberList(value string) string {
@@ -376,14 +385,18 @@ func orEqual(compare string) string {
 // statusIn names the states in the text of the condition, because an index of
 // the parked alone serves only a query that says so where it is prepared.
 func statusIn(statuses []dlq.Status) string {
+	if len(statuses) == 1 {
+		return "e.status = " + statusNames(statuses)
+	}
+	return "e.status in (" + statusNames(statuses) + ")" // none of them, where it is empty
+}
+
+func statusNames(statuses []dlq.Status) string {
 	names := make([]string, len(statuses))
 	for i, s := range statuses {
 		names[i] = "'" + string(s) + "'"
 	}
-	if len(names) == 1 {
-		return "e.status = " + names[0]
-	}
-	return "e.status in (" + strings.Join(names, ", ") + ")" // none of them, where it is empty
+	return strings.Join(names, ", ")
 }
 
 func escapeLike(s string) string {
