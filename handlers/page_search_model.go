@@ -93,7 +93,7 @@ func newChoices(text string, at dlq.Completing, values []completion) search.Mode
 		}
 		for _, key := range dlq.QueryKeys {
 			if beginsWith(key.Name, at.Part) {
-				add(key.Name+":", key.Means, key.Name+":", false)
+				add(key.Name+":", key.Help, key.Name+":", false)
 			}
 		}
 		return m
