@@ -40,7 +40,7 @@ func TestASplitNamesWhereEachValueGoes(t *testing.T) {
 	cohort := a.park(old).Cohort
 	a.park(fresh)
 	for body, pointer := range map[*obj]string{
-		{"by": "colour", "values": []string{"x"}, "reason": "r"}: "/by",
+		{"by": "colour", "values": []string{"x"}, "reason": "r"}:  "/by",
 		{"by": "version", "values": []string{"x"}, "reason": "r"}: "/by",
 		{"by": "version:parser", "reason": "r"}:                   "/values",
 		{"by": "version:parser", "values": []string{"pdf@2"}}:     "/reason",

@@ -25,8 +25,8 @@ type cohortFacts struct {
 	replays     []dlq.Redrive
 	notes       []dlq.Note
 	audit       []dlq.AuditRow
-	runbook     string                // HTML, cleaned
-	one         *dlq.Entry            // the document to redrive first; nil where none can be
+	runbook     string     // HTML, cleaned
+	one         *dlq.Entry // the document to redrive first; nil where none can be
 	grouping    dlq.Grouping
 	alike       []dlq.Cohort
 	others      map[string]dlq.Cohort // those that the grouping names

@@ -212,7 +212,7 @@ type mergeFacts struct {
 func newMergePage(f mergeFacts) view.Model {
 	href := cohortHref(f.cohort.ID)
 	m := view.Model{Layout: f.frame, Title: "Merge into " + titleOf(cohortTitle(f.cohort)), Cancel: components.Link{Text: "Cancel", Href: href},
-		Lead: "What you tick becomes part of this cohort, whose owner, ticket and runbook lead. New failures follow, replays count for both, and you can undo it.",
+		Lead:   "What you tick becomes part of this cohort, whose owner, ticket and runbook lead. New failures follow, replays count for both, and you can undo it.",
 		Search: &view.Search{Action: href + "/merge", Inputs: []components.Input{{Name: "find", Label: "Find a cohort", Value: f.typed.text, Hint: "By type, message or frame, an id or a fingerprint. Empty: those of the same type."}}}}
 	wrong := map[string]string{}
 	for _, fault := range f.faults {
