@@ -521,6 +521,7 @@ func parseDotnet(lines []string) parsed {
 		p.line(i, line)
 	}
 	settleMembers(p.outer, 0)
+	lendFrames(p.outer)
 	return parsed{outer: p.outer}
 }
 
@@ -537,6 +538,7 @@ func settleMembers(e *exception, depth int) {
 			e.cause = nil
 			for _, l := range e.leaves {
 				settleMembers(l, depth+1)
+				lendFrames(l)
 			}
 		}
 	}

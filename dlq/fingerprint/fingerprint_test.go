@@ -103,7 +103,7 @@ func TestUnknownTextFallsBackToItsMessage(t *testing.T) {
 	for name, trace := range map[string]string{
 		"perl":   "bad header at /app/a.pl line 3.\n\tmain::read('x') called at /app/b.pl line 9\n",
 		"elixir": "** (HeaderError) bad header\n    (acme 0.1.0) lib/acme/header.ex:3: Acme.Header.read/1\n",
-		"rust": "thread 'main' panicked at src/header.rs:12:9:\nbad header\n",
+		"rust":   "thread 'main' panicked at src/header.rs:12:9:\nbad header\n",
 	} {
 		r := ofTrace(trace)
 		if r.Mode != ModeMessage || len(r.Frames) > 0 || r.Confidence != ConfidenceLow {

@@ -147,3 +147,13 @@ func capped(frames []frame) []frame {
 	}
 	return frames
 }
+
+// lendFrames gives a cause that was never thrown, and so has no stack, the frames
+// of the exception that it was handed to: that is where it was made.
+func lendFrames(e *exception) {
+	for n := 0; e != nil && e.cause != nil && n < maxExceptions; n, e = n+1, e.cause {
+		if c := e.cause; len(c.frames) == 0 && len(c.leaves) == 0 && !c.sameAs(e) {
+			c.frames = e.frames
+		}
+	}
+}

@@ -17,7 +17,7 @@ var php = language{
 	hints:       []string{"php", "laravel", "symfony", "wordpress", "drupal"},
 	counts:      func(line string) bool { _, ok := phpCallIn(line); return ok },
 	frame:       phpFrameAt,
-	belongs:     func(string) bool { return false },
+	belongs:     func(line string) bool { return phpListCall.MatchString(clip(line, 4000)) },
 	parse:       parsePHP,
 	noise:       phpNoise,
 	library:     phpLibrary,
@@ -37,6 +37,8 @@ var (
 	phpMain      = regexp.MustCompile(`^#(\d+) \{main\}`)
 	phpConsole   = regexp.MustCompile(`^\s*([\w\\{}@>:.-]+(?:\(.*\))?)\(\) at (\S.*):(?:\d+|n/a)$`)
 	phpConsoleAt = regexp.MustCompile(`^\s+(?:\(\) )?at (\S.*\.php):\d+$`)
+	phpList      = regexp.MustCompile(`^\s+(\d+)\s+(\S.*\.php):\d+$`)
+	phpListCall  = regexp.MustCompile(`^\s{4,}([\w\\{}@>:-]+)\(.*\)$`)
 	phpXdebug    = regexp.MustCompile(`^(?:PHP)?\s+(?:\d+\.\d+\s+\d+\s+)?(\d+)\. ([\w\\{}@>:-]+)\(.*\) (\S.*):\d+$`)
 
 	phpUncaught  = regexp.MustCompile(`(?:Uncaught |^Next )(?:PHP Exception )?(?:exception ')?([\p{L}_\\][\p{L}\p{N}_\\@]*)('|:|\(|$| in | with )`)
@@ -71,12 +73,16 @@ const (
 	phpAt                       // "function() at file:line", of Symfony's console
 	phpRaisedAt                 // "at file:line" above those
 	phpOutermost                // "1. function() file:line", of Xdebug: outermost first
+	phpListed                   // "1  file:line" over the function, of Laravel's console
 )
 
 func phpCallIn(line string) (phpCall, bool) {
 	t := strings.TrimLeft(line, " \t")
 	if strings.HasPrefix(t, "#") {
 		return phpHashCall(t)
+	}
+	if i := strings.Index(line, phpOneLine); i >= 0 {
+		return phpHashCall(line[i+len(phpOneLine)-len("#0 "):])
 	}
 	switch {
 	case strings.Contains(line, "() at "):
@@ -88,6 +94,12 @@ func phpCallIn(line string) (phpCall, bool) {
 		if m := phpConsoleAt.FindStringSubmatch(clip(line, 4000)); m != nil {
 			return phpCall{path: m[1], form: phpRaisedAt}, true
 		}
+	case strings.Contains(line, ".php:") && startsBlank(line) && t[0] >= '0' && t[0] <= '9':
+		if m := phpList.FindStringSubmatch(clip(line, 4000)); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			return phpCall{number: n, path: m[2], form: phpListed}, true
+		}
+		fallthrough
 	case strings.Contains(line, ". ") && strings.Contains(line, ") ") && (strings.Contains(line, ".php:") || strings.Contains(line, "{main}")):
 		if m := phpXdebug.FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[1])
@@ -194,10 +206,27 @@ func phpUnit(path string) string {
 	return phpHash.ReplaceAllString(baseName(path), "<hash>")
 }
 
+// phpCallAt reads the call at line i, whose name may stand on the next one.
+func phpCallAt(lines []string, i int) (phpCall, bool) {
+	c, ok := phpCallIn(lines[i])
+	if !ok || c.form != phpListed {
+		return c, ok
+	}
+	if i+1 == len(lines) {
+		return c, false
+	}
+	m := phpListCall.FindStringSubmatch(clip(lines[i+1], 4000))
+	if m == nil {
+		return c, false
+	}
+	c.function = phpFunction(m[1] + "(")
+	return c, true
+}
+
 // phpFrameAt reads the frame at line i. Its file is where the one above it was
 // called from.
 func phpFrameAt(lines []string, i int) *frame {
-	c, ok := phpCallIn(lines[i])
+	c, ok := phpCallAt(lines, i)
 	if !ok {
 		return nil
 	}
@@ -289,6 +318,9 @@ func (b *phpBlock) pair() {
 		b.frames = append(b.frames, *phpFrame(c.function, path, b.lines[i]))
 		path = c.path
 	}
+	if len(b.calls) == 1 && b.calls[0].form == phpRaisedAt {
+		b.frames = []frame{*phpFrame("", path, b.lines[0])} // only libraries called it, and they are folded away
+	}
 	b.frames = capped(b.frames)
 }
 
@@ -310,6 +342,7 @@ const (
 )
 
 func parsePHP(lines []string) parsed {
+	lines, at := phpUnfold(lines)
 	p := phpParser{lines: lines}
 	for i, line := range lines {
 		if p.done {
@@ -317,11 +350,56 @@ func parsePHP(lines []string) parsed {
 		}
 		p.line(i, line)
 	}
-	return parsed{outer: p.chain()}
+	outer := p.chain()
+	if at != nil {
+		for e, n := outer, 0; e != nil && n < maxExceptions; e, n = e.cause, n+1 {
+			if e.raised >= 0 {
+				e.raised = at[e.raised]
+			}
+			for i := range e.frames {
+				e.frames[i].line = at[e.frames[i].line]
+			}
+		}
+	}
+	lendFrames(outer)
+	return parsed{outer: outer}
+}
+
+var (
+	phpFolded  = regexp.MustCompile(` (?:Stack trace:|#\d+ (?:\S[^#]{0,250}?\(\d+\): |\[internal function\]: |\{main\})|Next [\w\\]+: | *thrown in )`)
+	phpOneLine = " Stack trace: #0 "
+)
+
+// phpUnfold breaks a trace that a browser or a form made one line of. at says
+// which line each of the result was part of; it is nil where nothing was folded.
+func phpUnfold(lines []string) (out []string, at []int) {
+	folded := false
+	for _, line := range lines {
+		folded = folded || strings.Contains(line, phpOneLine)
+	}
+	if !folded {
+		return lines, nil
+	}
+	for i, line := range lines {
+		if strings.Contains(line, phpOneLine) {
+			from := 0
+			for n := 0; n < maxFrames; n++ {
+				m := phpFolded.FindStringIndex(line[from:])
+				if m == nil {
+					break
+				}
+				out, at = append(out, line[from:from+m[0]]), append(at, i)
+				from += m[0] + 1
+			}
+			line = line[from:]
+		}
+		out, at = append(out, line), append(at, i)
+	}
+	return out, at
 }
 
 func (p *phpParser) line(i int, line string) {
-	c, ok := phpCallIn(line)
+	c, ok := phpCallAt(p.lines, i)
 	if !ok {
 		return
 	}
@@ -428,7 +506,7 @@ func (p *phpParser) headerAbove(i int) (*phpBlock, phpLink) {
 		return b, link
 	}
 	for j := end - 1; j >= from; j-- {
-		l := strings.ReplaceAll(clip(p.lines[j], 16<<10), `\\`, `\`)
+		l := strings.TrimSpace(strings.ReplaceAll(clip(p.lines[j], 16<<10), `\\`, `\`))
 		if m := phpNamed.FindStringSubmatchIndex(l); m != nil {
 			message := l[m[3]:]
 			if l[m[4]:m[5]] == ":" {

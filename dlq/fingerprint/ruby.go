@@ -40,7 +40,7 @@ var (
 
 	rubyHeader    = regexp.MustCompile(`^((?:[A-Z]\w*::)*[A-Z]\w*)(?::(?: (.*))?| \((.*)\):?| - (.*)|\s*)$`)
 	rubyInspect   = regexp.MustCompile(`^#<((?:[A-Z]\w*::)*[A-Z]\w*):? ?(.*)>$`)
-	rubyInLine    = regexp.MustCompile(`(?:^|[\s:(\[])((?:[A-Z]\w*::)*[A-Z]\w*(?:Error|Exception|Failure|Invalid|NotFound|Timeout|Interrupt)|Errno::[A-Z]\w+|(?:[A-Z]\w*::)+[A-Z]\w*)(?:: (.*)| \((.*)\):?|:?\s*)$`)
+	rubyInLine    = regexp.MustCompile(`(?:^|[\s:(<\[])((?:[A-Z]\w*::)*[A-Z]\w*(?:Error|Exception|Failure|Invalid|NotFound|Timeout|Interrupt)|Errno::[A-Z]\w+|(?:[A-Z]\w*::)+[A-Z]\w*)(?:: (.*)| \((.*)\):?|:?\s*)$`)
 	rubyType      = regexp.MustCompile(`^(.*?) ?\(((?:[A-Z]\w*::)*[A-Z]\w*|#<Class:0x[0-9a-f]+>)\)$`)
 	rubyThrowable = regexp.MustCompile(`(?:Error|Exception|Failure|Fault|Invalid|NotFound|Timeout|Interrupt|Errors)$|^Errno::|::`)
 	rubyCausedBy  = regexp.MustCompile(`^(?:#|=>)?\s*(?:Caused by|Causes|Cause|caused by)\s*:?\s*(.*)$`)
@@ -215,6 +215,7 @@ func parseRuby(lines []string) parsed {
 	for i := 0; i+1 < len(p.chain); i++ {
 		p.chain[i].cause = p.chain[i+1]
 	}
+	lendFrames(p.chain[0])
 	return parsed{outer: p.chain[0]}
 }
 
