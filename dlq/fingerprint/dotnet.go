@@ -49,7 +49,7 @@ var (
 	dotnetLabelled  = regexp.MustCompile(`(?i)^[-*=>\s]*inner ?exception[^:]{0,20}:\s*(.+)$`)
 	dotnetNumbered  = regexp.MustCompile(`^Inner Exception \d+:$`)
 	dotnetStackName = regexp.MustCompile(`(?i)^\W*(?:server |remote )?stack ?trace\W*$`)
-	dotnetRepeats   = regexp.MustCompile(`^Repeated? (\d+) times:$`)
+	dotnetRepeats   = regexp.MustCompile(`^Repeat(?:ed)? \d+ times:$`)
 
 	dotnetOffset     = regexp.MustCompile(`^\s?\+ ?(?:0x)?[0-9a-fA-F]+$`)
 	dotnetPlace      = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\] |<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+> )?\S+ (.*?):(?:\S+ )?\d+\.?$`)

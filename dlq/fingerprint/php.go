@@ -52,10 +52,11 @@ var (
 	phpLabel     = regexp.MustCompile(`(?i)^\W*(?:(?:PHP )?(?:stack|exception|back)[ _-]?trace|trace|call stack)\W*$`)
 	phpDrupal    = regexp.MustCompile(`^(.*) in \S+ \(line \d+ of (.*?)\)\.?$`)
 
-	phpHash      = regexp.MustCompile(`[0-9a-f]{32,}`)
-	phpTwig      = regexp.MustCompile(`__TwigTemplate_[0-9a-f]+`)
-	phpContainer = regexp.MustCompile(`\bContainer[0-9A-Za-z_]{7}\\`)
-	phpCells     = regexp.MustCompile(`^(?:[^!]{1,40}!\$?[A-Z]{1,3}\$?\d{1,7} -> )+`)
+	phpHash         = regexp.MustCompile(`[0-9a-f]{32,}`)
+	phpSpaceInClass = regexp.MustCompile(`(->|::)[\w\\]*\\\{closure\}`)
+	phpTwig         = regexp.MustCompile(`__TwigTemplate_[0-9a-f]+`)
+	phpContainer    = regexp.MustCompile(`\bContainer[0-9A-Za-z_]{7}\\`)
+	phpCells        = regexp.MustCompile(`^(?:[^!]{1,40}!\$?[A-Z]{1,3}\$?\d{1,7} -> )+`)
 )
 
 // phpCall is one line of a trace: what was called and where.
@@ -162,6 +163,7 @@ func phpFunction(s string) string {
 	if i := strings.LastIndex(name, `\{closure}`); i >= 0 && !strings.ContainsAny(name, ">:") {
 		name = name[i+1:] // since 8.4 the namespace is part of the place
 	}
+	name = phpSpaceInClass.ReplaceAllString(name, "$1{closure}")
 	name = phpTwig.ReplaceAllString(name, "__TwigTemplate")
 	return phpContainer.ReplaceAllString(name, `Container\`)
 }
@@ -409,6 +411,9 @@ func (p *phpParser) line(i int, line string) {
 		}
 		p.xdebug = true
 	}
+	if p.forged(i, c) {
+		return
+	}
 	if p.starts(i, c) {
 		p.begin(i)
 		if p.done {
@@ -416,14 +421,28 @@ func (p *phpParser) line(i int, line string) {
 		}
 	}
 	b := p.blocks[len(p.blocks)-1]
-	if n := len(b.calls); n > 0 && c.form == phpHash0 && c.number <= b.calls[n-1].number {
-		return // printed by an argument
-	}
 	if len(b.calls) < maxFrames+1 || c.form == phpOutermost && len(b.calls) < maxLines {
 		b.calls = append(b.calls, c)
 		b.lines = append(b.lines, i)
 	}
 	p.seen = i + 1
+}
+
+// forged says that the call at line i is part of an argument that holds line
+// breaks: calls are counted, and a new count begins under a heading only.
+func (p *phpParser) forged(i int, c phpCall) bool {
+	if len(p.blocks) == 0 || c.form != phpHash0 {
+		return false
+	}
+	calls := p.blocks[len(p.blocks)-1].calls
+	if len(calls) == 0 {
+		return false
+	}
+	last := calls[len(calls)-1]
+	if c.number == 0 {
+		return last.function != "{main}" && !phpLabel.MatchString(clip(p.lines[max(i-1, 0)], 200))
+	}
+	return last.function == "{main}" || c.number <= last.number
 }
 
 // starts says whether the call at line i is the first of a block.

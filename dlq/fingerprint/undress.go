@@ -265,7 +265,11 @@ var frameStart = regexp.MustCompile(
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
 		`|from \S+:\d+:in `)
 
-var digits = regexp.MustCompile(`\d+`)
+var (
+	digits = regexp.MustCompile(`\d+`)
+	// rubyNumber counts frames that Ruby prints outermost first: it is part of them.
+	rubyNumber = regexp.MustCompile(`\s*\d+: $`)
+)
 
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
@@ -278,7 +282,11 @@ func (u *undressed) logPrefix() {
 		if at == nil {
 			continue
 		}
-		shape := digits.ReplaceAllString(line[:at[0]], "0")
+		head := line[:at[0]]
+		if strings.HasPrefix(line[at[0]:], "from ") {
+			head = rubyNumber.ReplaceAllString(head, "")
+		}
+		shape := digits.ReplaceAllString(head, "0")
 		if seen == 0 {
 			common = shape
 		}
