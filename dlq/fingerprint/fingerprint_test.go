@@ -15,6 +15,9 @@ func TestEachLanguageIsRecognisedAndRead(t *testing.T) {
 		"jvm":        {"parse@com.example.invoices.Header", "read@com.example.invoices.Reader", "run@com.example.worker.Worker"},
 		"go":         {"invoices.(*Header).parse@example.com/invoices", "invoices.Read@example.com/invoices", "main.run@main"},
 		"javascript": {"parse@header.js", "read@reader.js", "run@worker.js"},
+		"dotnet":     {"Header.Parse@Acme.Invoices", "Reader.Read@Acme.Invoices", "Worker.Run@Acme"},
+		"ruby":       {"parse@header.rb", "read@reader.rb", "open@reader.rb"},
+		"php":        phpTraceFrames,
 	}
 	for language, trace := range traces {
 		r := ofTrace(trace)

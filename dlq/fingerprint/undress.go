@@ -260,10 +260,11 @@ func (u *undressed) entities(text string) string {
 var frameStart = regexp.MustCompile(
 	`File "[^"]*"(?:, line \d+| in )` +
 		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
+		`|\bat (?:[\w<>\[\], ?]+ )?[^\s()]+ ?\([^/:]*\)(?: \[0x[0-9a-f]+\]| <0x[^>]*>)?(?: in .*?:(?:line )?\d+)?\s*"?$` +
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in `)
+		`|from \S+:\d+:in |(?:\b[A-Za-z]:)?[^\s":]*\.rb:\d+:in `)
 
 var (
 	digits = regexp.MustCompile(`\d+`)
