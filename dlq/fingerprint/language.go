@@ -72,6 +72,9 @@ func (l *language) template(typ, message string) string {
 func chooseLanguage(lines []string, hint string) *language {
 	counts := make([]int, len(languages))
 	for _, line := range lines {
+		if len(line) > longestFrame {
+			continue
+		}
 		for i, l := range languages {
 			if l.counts(line) {
 				counts[i]++

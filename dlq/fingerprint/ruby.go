@@ -83,7 +83,7 @@ type rubyCall struct {
 
 func rubyCallIn(line string) (rubyCall, bool) {
 	var c rubyCall
-	if !strings.Contains(line, ":") {
+	if len(line) > longestFrame && !strings.Contains(line[:longestFrame], ":in ") || !strings.Contains(line, ":") {
 		return c, false
 	}
 	t := line

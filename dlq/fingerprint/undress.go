@@ -272,6 +272,22 @@ var (
 	rubyNumber = regexp.MustCompile(`\s*\d+: $`)
 )
 
+// longestFrame is the length from which on a line is taken for no frame: it spares
+// the patterns a document that was printed on one line.
+const longestFrame = 8 << 10
+
+func startOfFrame(line string) []int {
+	if len(line) > longestFrame {
+		return nil
+	}
+	for _, sign := range []string{"at ", ".go:", "File \"", "from ", ".rb:", "#"} {
+		if strings.Contains(line, sign) {
+			return frameStart.FindStringIndex(line)
+		}
+	}
+	return nil
+}
+
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
 // hold a letter or a digit, so that indentation and the margins of exception
@@ -279,7 +295,7 @@ var (
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
-		at := frameStart.FindStringIndex(line)
+		at := startOfFrame(line)
 		if at == nil {
 			continue
 		}
