@@ -41,7 +41,7 @@ var dotnetWrappers = set("AggregateException", "TargetInvocationException", "Typ
 var (
 	// A type as a header prints it: arity and type arguments, then the error code
 	// that exceptions of the operating system have.
-	dotnetType      = regexp.MustCompile("^([\\p{L}_][\\p{L}\\p{N}_.+]*)(?:`\\d+)?(?:\\[[^\\]]*\\]+)?(?: \\((?:0[xX][0-9A-Fa-f]+|-?\\d+)[^()]{0,40}\\))?(?::|\\s*$|\\s+--->)")
+	dotnetType      = regexp.MustCompile("^([\\p{L}_][\\p{L}\\p{N}_.+]*)(?:`\\d+)?(?:\\[[^\\]]*\\]+)?(?: \\((?:0[xX][0-9A-Fa-f]+|-?\\d+)[^()]{0,40}\\))?(?: ?:|\\s*$|\\s+--->)")
 	dotnetInLine    = regexp.MustCompile("(?:^|[^\\p{L}\\p{N}_.+`])([\\p{L}_][\\p{L}\\p{N}_]*(?:[.+][\\p{L}\\p{N}_]+)*(?:Exception|Error))(?:`\\d+)?(?:\\[[^\\]]*\\]+)?(?: \\((?:0[xX][0-9A-Fa-f]+|-?\\d+)[^()]{0,40}\\))?(?::|\\s*$|\\s+--->)")
 	dotnetThrowable = regexp.MustCompile(`(?:Exception|Error|Fault|Failure)$`)
 	dotnetBracketed = regexp.MustCompile(`^\[([\p{L}_][\p{L}\p{N}_.+]*)(?: \((?:0[xX][0-9A-Fa-f]+|-?\d+)\))?(?:: (.*?))?\]?$`)
@@ -53,6 +53,7 @@ var (
 
 	dotnetOffset     = regexp.MustCompile(`^\s?\+ ?(?:0x)?[0-9a-fA-F]+$`)
 	dotnetPlace      = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\] |<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+> )?\S+ (.*?):(?:\S+ )?\d+\.?$`)
+	dotnetUnity      = regexp.MustCompile(`^ \(at (.*):\d+\)$`)
 	dotnetNoPlace    = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\]|<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+>|\[\d+\])`)
 	dotnetIndexArg   = regexp.MustCompile(`^index \d+$`)
 	dotnetOtherSpots = regexp.MustCompile(`^(?:Native Method|Unknown Source|SourceFile|<\w+>|native|.*\.(?:java|kts?|scala|groovy|cljc?|jspx?))$`)
@@ -75,6 +76,9 @@ func dotnetFrame(line string) *frame {
 	}
 	s := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(s)
+	if rest, labelled := dotnetUnlabelled(s); labelled {
+		s, indent = rest, 1
+	}
 	s = strings.TrimRight(s, " \t<-") // "<---" ends a member of an AggregateException
 	c, ok := dotnetCallIn(s)
 	if !ok || dotnetForeign(c.args) {
@@ -90,6 +94,20 @@ func dotnetFrame(line string) *frame {
 		return nil
 	}
 	return &frame{Frame: f, path: path}
+}
+
+// dotnetUnlabelled takes off what programs and test runners print in front of a
+// frame: the name of the field, or the place.
+func dotnetUnlabelled(s string) (rest string, labelled bool) {
+	i := strings.Index(s, "at ")
+	if i < 3 || i > 1000 {
+		return s, false
+	}
+	label := strings.TrimRight(s[:i], " ")
+	if strings.HasSuffix(label, "):") && strings.Contains(label, "(") || len(label) < 16 && dotnetStackName.MatchString(label) {
+		return s[i:], true
+	}
+	return s, false
 }
 
 // dotnetCallIn finds the first name with arguments. Type arguments may hold
@@ -118,9 +136,12 @@ func dotnetCallIn(s string) (dotnetCall, bool) {
 			}
 			symbol := strings.TrimRight(s[start:i], " ")
 			spaced := len(symbol) < i-start
-			if symbol == "" || spaced && !strings.Contains(symbol, ".") {
+			if symbol == "" || spaced && !strings.ContainsAny(symbol, ".:") {
 				i, start = end, end+1 // (wrapper …), or a tuple as the return type
 				continue
+			}
+			if strings.Contains(s[:start], "(wrapper ") {
+				symbol = strings.Replace(symbol, ":", ".", 1) // Mono, of calls that the runtime made up
 			}
 			if len(symbol) > 2000 || strings.ContainsAny(symbol, ":?") {
 				return dotnetCall{}, false
@@ -196,8 +217,10 @@ func dotnetPlaceIn(tail string) (path string, ok bool) {
 	case tail[0] != ' ' || len(tail) > 2000:
 		return "", false
 	}
-	if m := dotnetPlace.FindStringSubmatch(tail); m != nil {
-		return m[1], true
+	for _, form := range []*regexp.Regexp{dotnetPlace, dotnetUnity} {
+		if m := form.FindStringSubmatch(tail); m != nil {
+			return m[1], true
+		}
 	}
 	return "", dotnetNoPlace.MatchString(tail)
 }
@@ -207,8 +230,8 @@ func dotnetLeads(c dotnetCall, indent int) bool {
 	words := strings.Fields(clip(c.lead, 400))
 	switch {
 	case len(words) == 0:
-		// ASP.NET's error page has no word, but an offset.
-		return indent > 0 && strings.Contains(c.symbol, ".") && dotnetOffset.MatchString(c.tail)
+		// ASP.NET's error page has no word, but an offset; Unity puts it behind.
+		return strings.Contains(c.symbol, ".") && (indent > 0 && dotnetOffset.MatchString(c.tail) || dotnetUnity.MatchString(c.tail))
 	case words[0] == "at":
 		return len(words) <= 9 && (strings.Contains(c.symbol, ".") || indent > 0 && c.tail == "" || len(words) > 1 || strings.HasPrefix(c.symbol, "lambda_method"))
 	case len(words) > 4 || !strings.Contains(c.symbol, "."):
@@ -457,6 +480,9 @@ func cleanDotnet(typ, message string) string {
 		return message
 	}
 	name := firstQuoted(message)
+	if name == "" && !strings.Contains(message, " ") {
+		name = message // Mono says no more than the name
+	}
 	name, _, _ = strings.Cut(name, ",")
 	name, _, _ = strings.Cut(name, "(")
 	if words := strings.Fields(name); len(words) > 1 {
@@ -852,8 +878,15 @@ func (p *dotnetParser) begin(i int) {
 	}
 	e := &exception{raised: -1}
 	for j := i - 1; j >= max(0, i-5); j-- {
-		if t := strings.TrimSpace(p.lines[j]); t != "" && !dotnetStackName.MatchString(clip(t, 100)) && !dotnetSeparates(t) {
-			e.message, e.raised = []string{t}, j
+		t := strings.TrimSpace(p.lines[j])
+		if t == "" || dotnetStackName.MatchString(clip(t, 100)) || dotnetSeparates(t) {
+			continue
+		}
+		message, named := strings.CutPrefix(t, "Message: ")
+		if named || e.raised < 0 {
+			e.message, e.raised = []string{message}, j
+		}
+		if named {
 			break
 		}
 	}
@@ -870,7 +903,7 @@ func (p *dotnetParser) through(header, i int) {
 }
 
 var dotnetIntroductions = []string{
-	"Unhandled exception. ", "Unhandled Exception: ", "Unhandled exception: ", "Fatal error. ", "Exception Info: ", "Exception: ", "Exception type: ", "ERROR: ", "Error: ",
+	"Unhandled exception. ", "Unhandled Exception: ", "Unhandled exception: ", "Fatal error. ", "Exception Info: ", "Exception: ", "Exception type: ", "Exception Type: ", "Type: ", "ERROR: ", "Error: ",
 }
 
 // withoutIntroduction takes off what the runtime, the event log and many a

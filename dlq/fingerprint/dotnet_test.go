@@ -49,7 +49,7 @@ func TestDotnetFramesAreReadInEveryForm(t *testing.T) {
 		"  at Acme.Header.Parse (System.String s) [0x00000] in /src/Header.cs:12":                      "Header.Parse@Acme",
 		"  at Acme.Header.Parse (System.String s) <0x41a2b0 + 0x00043> in <8f2e4a#1>:0 ":               "Header.Parse@Acme",
 		"  at (wrapper managed-to-native) Acme.Native.Open(string)":                                    "Native.Open@Acme",
-		"  at (wrapper remoting-invoke-with-check) Acme.Native:Open (string)":                          "",
+		"  at (wrapper remoting-invoke-with-check) Acme.Native:Open (string)":                          "Native.Open@Acme",
 		"  at Acme.Pages+<Walk>c__Iterator0.MoveNext () [0x00000] in <filename unknown>:0 ":            "Pages.Walk@Acme",
 		"  at Acme.Pages+<Walk>c__AnonStorey1.<>m__0 (Acme.Page p) [0x00000] in <filename unknown>:0 ": "Pages.Walk.lambda@Acme",
 		"   at async Task<Page> Acme.Reader.ReadAsync(string path, int? n) in /src/Reader.cs:line 9":   "Reader.ReadAsync@Acme",
@@ -61,6 +61,9 @@ func TestDotnetFramesAreReadInEveryForm(t *testing.T) {
 		"   at IEnumerable<Page> Acme.Pages.Walk()+MoveNext()":                                         "Pages.Walk@Acme",
 		"   at void Acme.Reader.Run()+(Page p) => { } in /src/Reader.cs:line 7":                        "Reader.Run.lambda@Acme",
 		"   at Acme.Header.Parse(String name) + 0x4f":                                                  "Header.Parse@Acme",
+		"StackTrace:    at Acme.Header.Parse(String name)":                                             "Header.Parse@Acme",
+		"  C:\\src\\Header.cs(12,0): at Acme.Header.Parse(String name)":                                "Header.Parse@Acme",
+		"Acme.Header.Parse (System.String s) (at Assets/Scripts/Header.cs:12)":                         "Header.Parse@Acme",
 		"   Acme.Header.Parse(String name) +123":                                                       "Header.Parse@Acme",
 		"   at Acme.Header.Parse(String name)<---":                                                     "Header.Parse@Acme",
 		"at Acme.Header.Parse(String name)":                                                            "Header.Parse@Acme",
@@ -159,6 +162,18 @@ func TestDotnetHeaderIsFoundInAndUnderLogLines(t *testing.T) {
 	wantSame(t, bare, bare+"2026-02-11 [ERR] next\n"+dotnetTrace)
 }
 
+func TestDotnetFieldsThatAProgramPrintedAreRead(t *testing.T) {
+	r := ofTrace("Exception Type: Org.Pdf.PageException\nMessage: no kids\nSource: Org.Pdf\nStackTrace: " + dotnetKids)
+	if r.Type != "PageException" {
+		t.Errorf("type %q", r.Type)
+	}
+	wantFrames(t, r, "Pages.Kids@Org.Pdf", "Document.Open@Org.Pdf", "Job.Run@Acme")
+	if r := ofTrace("Message: no kids\nSource: Org.Pdf\nStackTrace: " + dotnetKids); r.Message != "no kids" || r.Type != "" {
+		t.Errorf("type %q, message %q", r.Type, r.Message)
+	}
+	wantSame(t, "Org.Pdf.PageException: no kids\n"+dotnetKids, "Job.Parses [FAIL]\n      Org.Pdf.PageException : no kids\n      Stack Trace:\n"+dotnetKids)
+}
+
 func TestDotnetErrorPageAndDebuggerFormsAreRead(t *testing.T) {
 	page := "[PageException: no kids]\n   Org.Pdf.Pages.Kids(PdfName name) +85\n   Org.Pdf.Document.Open(Stream stream) +120\n   Acme.Job.Run() +9\n\n[StageException: parse failed]\n   Acme.Stage.Fail() +33\n"
 	r := ofTrace(page)
@@ -228,6 +243,10 @@ func TestDotnetStackOverflowIsItsCycle(t *testing.T) {
 }
 
 func TestDotnetTraceInsideJSONIsRead(t *testing.T) {
+	wantSame(t, dotnetTrace, `{"@m":"failed","@l":"Error","@x":`+quoteJSON(dotnetTrace)+`}`)
+	head, frames, _ := strings.Cut(dotnetTrace, "\n")
+	typ, message, _ := strings.Cut(head, ": ")
+	wantSame(t, dotnetTrace, `{"ClassName":`+quoteJSON(typ)+`,"Message":`+quoteJSON(message)+`,"InnerException":null,"StackTraceString":`+quoteJSON(frames)+`}`)
 	wantSame(t, dotnetTrace, `{"@l":"Error","exception":`+quoteJSON(dotnetTrace)+`}`)
 	wantSame(t, dotnetTrace, strings.ReplaceAll(dotnetTrace, "\n", "\r\n"))
 }

@@ -28,10 +28,10 @@ var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTa
 	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
 
 var (
-	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|r8-map-id-\w+|command-\d+|[\w.$-]+\.\w+)?(?::-?\d+)?|<\w+>(?::\d+)?)\)(?:\s*~?\[[^\]]*\])*\s*$`)
+	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|r8-map-id-\w+|command-\d+|[\w.$-]+\.\w+)?(?::-?\d+)?|<\w+>(?::\d+)?)\)(?:\s*~?\[[^\]]*\])*\s*"?$`)
 	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|r8-map-id-|command-\d|<\w+>|[\w.$-]+\.\w+:\d+)`)
 	jvmLink      = regexp.MustCompile(`^(\s*)(Caused by|Suppressed|Wrapped by): (.*)$`)
-	jvmHeader    = regexp.MustCompile(`^\s*(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
+	jvmHeader    = regexp.MustCompile(`^\s*(?:<#[0-9a-f]+> )?(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
 	jvmInLine    = regexp.MustCompile(`(?:^|[\s:(–-])([a-zA-Z_][\w$]*(?:\.[\w$]+)+(?:Exception|Error|Throwable|Failure|Fault|Interrupt))(?:[:;] ?(.*)|\s*)$`)
 	jvmMore      = regexp.MustCompile(`^\s*\.\.\. (?:\d+ (?:more|common frames omitted|frames? (?:truncated|excluded|omitted)|lines? (?:matching|omitted))|suppressed \d+ lines?)`)
 	jvmThrowable = regexp.MustCompile(`(?:Exception|Error|Throwable|Failure|Fault)$`)
@@ -198,11 +198,13 @@ func parseJVM(lines []string) parsed {
 		for i := len(p.chain) - 1; i > 0; i-- {
 			p.chain[i].cause = p.chain[i-1]
 		}
+		lendFrames(p.chain[len(p.chain)-1])
 		return parsed{outer: p.chain[len(p.chain)-1]}
 	}
 	for i := 0; i+1 < len(p.chain); i++ {
 		p.chain[i].cause = p.chain[i+1]
 	}
+	lendFrames(p.chain[0])
 	return parsed{outer: p.chain[0]}
 }
 

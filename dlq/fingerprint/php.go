@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,6 +35,7 @@ var phpWrappers = set("HandlerFailedException", "DelayedMessageHandlingException
 
 var (
 	phpNumbered  = regexp.MustCompile(`^#(\d+) (?:(.*?)\((\d+)\)|(\[internal function\])): (.+)$`)
+	phpPlain     = regexp.MustCompile(`^(\d+) (\S.*\.php)\((\d+)\): (.+)$`) // CodeIgniter
 	phpMain      = regexp.MustCompile(`^#(\d+) \{main\}`)
 	phpConsole   = regexp.MustCompile(`^\s*([\w\\{}@>:.-]+(?:\(.*\))?)\(\) at (\S.*):(?:\d+|n/a)$`)
 	phpConsoleAt = regexp.MustCompile(`^\s+(?:\(\) )?at (\S.*\.php):\d+$`)
@@ -94,6 +96,10 @@ func phpCallIn(line string) (phpCall, bool) {
 	case strings.Contains(line, "at ") && strings.Contains(line, ".php:"):
 		if m := phpConsoleAt.FindStringSubmatch(clip(line, 4000)); m != nil {
 			return phpCall{path: m[1], form: phpRaisedAt}, true
+		}
+	case strings.Contains(line, ".php(") && startsBlank(line) && t[0] >= '0' && t[0] <= '9':
+		if m := phpPlain.FindStringSubmatch(clip(t, 4000)); m != nil {
+			return phpHashCall("#" + t)
 		}
 	case strings.Contains(line, ".php:") && startsBlank(line) && t[0] >= '0' && t[0] <= '9':
 		if m := phpList.FindStringSubmatch(clip(line, 4000)); m != nil {
@@ -275,7 +281,7 @@ func phpLibrary(f frame) bool {
 }
 
 var phpNoiseParts = []string{
-	`Foundation\Bootstrap\HandleExceptions->`, `ErrorHandler->handleError`, `ErrorHandler::handleError`, `Whoops\Run->handleError`, `yii\base\ErrorHandler->`, `DebugClassLoader`,
+	`Foundation\Bootstrap\HandleExceptions->`, `ErrorHandler->handleError`, `ErrorHandler::handleError`, `Whoops\Run->handleError`, `yii\base\ErrorHandler->`, `CodeIgniter\Debug\Exceptions->`, `DebugClassLoader`,
 	`Webmozart\Assert\Assert::`, `Assert\Assertion::`, `abort`, `throw_if`, `throw_unless`,
 }
 
@@ -668,4 +674,28 @@ func phpCutPlace(s string) (text, place string) {
 func phpPlaceOf(line string) string {
 	_, place := phpCutPlace(line)
 	return place
+}
+
+// phpTogether writes an exception that a framework answered as JSON, with an
+// object for each call, the way PHP prints it.
+func phpTogether(object map[string]any) string {
+	calls, _ := object["trace"].([]any)
+	typ := textOf(object["exception"])
+	if typ == "" || len(calls) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %v in %v:%v\nStack trace:\n", typ, object["message"], object["file"], object["line"])
+	for n, c := range calls[:min(len(calls), maxFrames)] {
+		call, ok := c.(map[string]any)
+		if !ok {
+			return ""
+		}
+		place := "[internal function]"
+		if file := textOf(call["file"]); file != "" {
+			place = fmt.Sprintf("%s(%v)", file, call["line"])
+		}
+		fmt.Fprintf(&b, "#%d %s: %s%s%s()\n", n, place, textOf(call["class"]), textOf(call["type"]), textOf(call["function"]))
+	}
+	return b.String()
 }

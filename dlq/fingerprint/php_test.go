@@ -40,6 +40,10 @@ func TestPHPSameFailureInEveryForm(t *testing.T) {
 		"pool":     prefixed(phpTrace, func(int) string { return "[11-Feb-2026 09:42:13] WARNING: [pool www] child 7 said into stderr: " }),
 		"Laravel's console": "\n   Invoices\\HeaderException \n\n  bad magic 0x0001 at 512\n\n  at srv/vendor/acme/invoices/src/Header.php:12\n      11▕     }\n  ➜  12▕     throw new HeaderException($m);\n\n" +
 			"  1   srv/vendor/acme/invoices/src/Reader.php:88\n      Invoices\\Header::parse(\"%PDF\")\n\n      +3 vendor frames \n",
+		"CodeIgniter": "CRITICAL - 2026-02-11 09:42:13 --> Invoices\\HeaderException: bad magic 0x0001 at 512\nin VENDORPATH/acme/Header.php on line 12.\n" + strings.NewReplacer("#0", " 1", "#1", " 2", "#2", " 3", "#3 {main}", "").Replace(frames),
+		"Laravel's JSON": `{"message":"bad magic 0x0001 at 512","exception":"Invoices\\HeaderException","file":"/srv/vendor/acme/invoices/src/Header.php","line":12,"trace":[` +
+			`{"file":"/srv/vendor/acme/invoices/src/Reader.php","line":88,"function":"parse","class":"Invoices\\Header","type":"->"},{"file":"/srv/app/Worker.php","line":41,"function":"read","class":"Invoices\\Reader","type":"::"},` +
+			`{"file":"/srv/app/run.php","line":3,"function":"run","class":"Worker","type":"->"}]}`,
 		"Apache": "[Wed Feb 11 09:42:13.123 2026] [php:error] [pid 7] [client 192.0.2.7:4711] " + strings.ReplaceAll(strings.TrimSuffix(phpTrace, "\n"), "\n", "\\n") + ", referer: http://example.test/",
 	} {
 		r := ofTrace(trace)

@@ -45,6 +45,9 @@ var (
 	rubyThrowable = regexp.MustCompile(`(?:Error|Exception|Failure|Fault|Invalid|NotFound|Timeout|Interrupt|Errors)$|^Errno::|::`)
 	rubyCausedBy  = regexp.MustCompile(`^(?:#|=>)?\s*(?:Caused by|Causes|Cause|caused by)\s*:?\s*(.*)$`)
 
+	// What Ruby's own logger prints in front.
+	rubyLogger = regexp.MustCompile(`^[A-Z], \[[^\]]*\]\s+[A-Z]+ -- [^:]*: `)
+
 	rubyBlock     = regexp.MustCompile(`^(?:(?:block|rescue|ensure)(?: \(\d+ levels?\))? in )+`)
 	rubyTemplate  = regexp.MustCompile(`_{2,}_?\d+_\d+$`)
 	rubyClassHash = regexp.MustCompile(`#<(Class|Module):(?:0x[0-9a-f]+|[^>]*)>`)
@@ -364,7 +367,11 @@ func (p *rubyParser) headerAbove(i int) *exception {
 	}
 	for j := i - 1; j >= from; j-- {
 		if m := rubyInLine.FindStringSubmatch(clip(p.lines[j], 16<<10)); m != nil {
-			return p.headed(j, i, m[1], m[2]+m[3])
+			message := m[2] + m[3]
+			if end := strings.LastIndexByte(message, '>'); end >= 0 && strings.Contains(p.lines[j], "#<"+m[1]) {
+				message = message[:end] // as inspect prints it
+			}
+			return p.headed(j, i, m[1], message)
 		}
 	}
 	for j := i - 1; j >= max(from, i-4); j-- {
@@ -372,6 +379,7 @@ func (p *rubyParser) headerAbove(i int) *exception {
 		if t == "" || strings.HasPrefix(t, "Traceback (") {
 			continue
 		}
+		t = rubyLogger.ReplaceAllString(clip(t, 16<<10), "")
 		if m := rubyType.FindStringSubmatch(clip(t, 16<<10)); m != nil {
 			return p.headed(j, i, m[2], m[1])
 		}

@@ -83,6 +83,7 @@ func TestRubyLogFormsAreRead(t *testing.T) {
 	} {
 		wantSame(t, rubyTrace, head+first+frames)
 	}
+	wantSame(t, rubyTrace, `{"lvl":"WARN","error_class":"Invoices::HeaderError","error_message":"bad magic 0x0001 at 512","error_backtrace":[`+quoteJSON(strings.TrimSpace(first))+","+strings.ReplaceAll(quoteJSON(strings.TrimSpace(frames)), `\n`, `","`)+"]}")
 	irb := "Traceback (most recent call last):\n        2: from /app/job.rb:7:in `run'\n        1: from /gems/pdf/lib/pages.rb:9:in `kids'\nPDF::PageError (no kids)\n"
 	if r := ofTrace(irb); r.Type != "PageError" || r.Message != "no kids" {
 		t.Errorf("type %q, message %q", r.Type, r.Message)

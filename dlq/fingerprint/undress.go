@@ -101,7 +101,26 @@ func (u *undressed) envelopes(text string) string {
 var traceFields = [][]string{
 	{"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
 	{"err", "stack"}, {"error", "stack"}, {"error", "traceback"}, {"error", "stack_trace"},
-	{"exception", "stacktrace"}, {"exc_info"}, {"message"},
+	{"exception", "stacktrace"}, {"exc_info"}, {"@x"}, {"Exception"}, {"StackTrace"}, {"backtrace"}, {"message"},
+}
+
+// brokenUp are the fields of serialisers that write an exception's type, message
+// and frames apart.
+var brokenUp = [][3]string{
+	{"ClassName", "Message", "StackTraceString"},
+	{"error_class", "error_message", "error_backtrace"},
+	{"class", "message", "backtrace"},
+}
+
+// putTogether writes a broken-up exception as it would have been printed.
+func putTogether(object map[string]any) string {
+	for _, names := range brokenUp {
+		typ, message, trace := textOf(object[names[0]]), textOf(object[names[1]]), textOf(object[names[2]])
+		if typ != "" && trace != "" {
+			return typ + ": " + message + "\n" + trace
+		}
+	}
+	return phpTogether(object)
 }
 
 func openEnvelope(text string) (inner, how string) {
@@ -131,6 +150,9 @@ func openEnvelope(text string) (inner, how string) {
 }
 
 func traceField(object map[string]any) string {
+	if s := putTogether(object); s != "" {
+		return s
+	}
 	for _, path := range traceFields {
 		if s := textOf(object[strings.Join(path, ".")]); s != "" {
 			return s
