@@ -210,6 +210,9 @@ var hostile = map[string]func(n int) string{
 		return "A\\B: x in /a/b.php:1 Stack trace: #0 " + strings.Repeat("/a/b.php(1): f() #1 ", n/20)
 	},
 	"PHP folded nothing": func(n int) string { return "x Stack trace: #0 " + strings.Repeat(" #1 a", n/5) },
+	"folded frames":      func(n int) string { return "A.BException: x" + strings.Repeat(" at A.B(c)", n/10) },
+	"folded nothing":     func(n int) string { return strings.Repeat(" at (a)", n/7) },
+	"folded at":          func(n int) string { return strings.Repeat(" at a", n/5) + "(b) at c(d)" },
 	"PHP headings":       func(n int) string { return strings.Repeat("Stack trace:\n", n/13) + "#0 /a/b.php(1): f()\n" },
 	"PHP in and at": func(n int) string {
 		return "Uncaught A\\B: " + strings.Repeat(" in a at b", n/10) + "\nStack trace:\n#0 /a/b.php(1): f()\n"

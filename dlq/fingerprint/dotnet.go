@@ -52,7 +52,7 @@ var (
 	dotnetRepeats   = regexp.MustCompile(`^Repeat(?:ed)? \d+ times:$`)
 
 	dotnetOffset     = regexp.MustCompile(`^\s?\+ ?(?:0x)?[0-9a-fA-F]+$`)
-	dotnetPlace      = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\] |<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+> )?\S+ (.*?):(?:\S+ )?\d+\.?$`)
+	dotnetPlace      = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\] |<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+> )?\S+ (.*?): ?(?:\S+ )?\d+\.?$`)
 	dotnetUnity      = regexp.MustCompile(`^ \(at (.*):\d+\)$`)
 	dotnetNoPlace    = regexp.MustCompile(`^ (?:\[0x[0-9a-fA-F]+\]|<0x[0-9a-fA-F]+ \+ 0x[0-9a-fA-F]+>|\[\d+\])`)
 	dotnetIndexArg   = regexp.MustCompile(`^index \d+$`)

@@ -43,6 +43,7 @@ func TestDotnetFramesAreReadInEveryForm(t *testing.T) {
 		"   at Acme.Reader._Closure$__3-0._Lambda$__1(Object o)":                                       "Reader.lambda@Acme",
 		"   at Acme.Reader.VB$StateMachine_12_LoadAsync.MoveNext() in C:\\a\\Reader.vb:line 9":         "Reader.LoadAsync@Acme",
 		"   at Acme.Reader.load@14-1.Invoke(Unit _arg1)":                                               "Reader.load.Invoke@Acme",
+		"   at  Acme.Header.Parse(String name) in Header.cs: line 12":                                  "Header.Parse@Acme",
 		"   at lambda_method42(Closure, Object, Object[])":                                             "lambda_method@",
 		"   at lambda_method(Closure , Object , Object[] )":                                            "lambda_method@",
 		"  at Acme.Outer+Inner.Parse (System.String s, System.Int32& n) [0x0001a] in <8f2e4a>:0 ":      "Inner.Parse@Acme.Outer",

@@ -28,8 +28,10 @@ var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTa
 	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
 
 var (
-	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|r8-map-id-\w+|command-\d+|[\w.$-]+\.\w+)?(?::-?\d+)?|<\w+>(?::\d+)?)\)(?:\s*~?\[[^\]]*\])*\s*"?$`)
-	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|r8-map-id-|command-\d|<\w+>|[\w.$-]+\.\w+:\d+)`)
+	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[\w.$-]+)?(?::-?\d+)?|<\w+>(?::\d+)?)\)(?:\s*~?\[[^\]]*\])*\s*"?$`)
+	// As reporters of crashes on phones print it.
+	jvmSpaced    = regexp.MustCompile(`^(\s*at [\w$.<>]+)(?: \+ \d+)? ?\(([\w$-]+\.(?:java|kt|scala|groovy)(?::\d+)?)\)$`)
+	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[DR]8\$\$SyntheticClass|<\w+>|[\w.$-]+:\d+)`)
 	jvmLink      = regexp.MustCompile(`^(\s*)(Caused by|Suppressed|Wrapped by): (.*)$`)
 	jvmHeader    = regexp.MustCompile(`^\s*(?:<#[0-9a-f]+> )?(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
 	jvmInLine    = regexp.MustCompile(`(?:^|[\s:(–-])([a-zA-Z_][\w$]*(?:\.[\w$]+)+(?:Exception|Error|Throwable|Failure|Fault|Interrupt))(?:[:;] ?(.*)|\s*)$`)
@@ -40,7 +42,7 @@ var (
 	jvmGenerated   = regexp.MustCompile(`(?:\$\$(?:EnhancerBy|FastClassBy|SpringCGLIB|KeyFactoryBy|Enhancer|FastClass)|_\$\$_|\$HibernateProxy\$|\$MockitoMock\$|\$ByteBuddy\$).*$`)
 	jvmNumbered    = regexp.MustCompile(`\$\d+`)
 	jvmClojureFn   = regexp.MustCompile(`__\d+`)
-	jvmDigitsAtEnd = regexp.MustCompile(`((?:Accessor|\$Proxy|\$\$anonfun|\$\$anon))\d+`)
+	jvmDigitsAtEnd = regexp.MustCompile(`((?:Accessor|_closure|\$Proxy|\$\$anonfun|\$\$anon))\d+`)
 	jvmMangled     = regexp.MustCompile(`^([\w$]+?)-(?:[A-Za-z0-9_-]{7}|impl)$`)
 	jvmAccess      = regexp.MustCompile(`^access\$\w+$`)
 	// What Kotlin's and Scala's compilers put behind a name: of default
@@ -61,6 +63,9 @@ var (
 func jvmFrame(line string) *frame {
 	if len(line) > longestFrame || !strings.Contains(line, "at ") {
 		return nil
+	}
+	if strings.Contains(line, " (") || strings.Contains(line, " + ") {
+		line = jvmSpaced.ReplaceAllString(line, "$1($2)")
 	}
 	m := jvmFrameLine.FindStringSubmatch(line)
 	if m == nil || !jvmSource.MatchString(m[2]) {

@@ -84,9 +84,6 @@ func phpCallIn(line string) (phpCall, bool) {
 	if strings.HasPrefix(t, "#") {
 		return phpHashCall(t)
 	}
-	if i := strings.Index(line, phpOneLine); i >= 0 {
-		return phpHashCall(line[i+len(phpOneLine)-len("#0 "):])
-	}
 	switch {
 	case strings.Contains(line, "() at "):
 		if m := phpConsole.FindStringSubmatch(clip(line, 4000)); m != nil {
@@ -350,7 +347,6 @@ const (
 )
 
 func parsePHP(lines []string) parsed {
-	lines, at := phpUnfold(lines)
 	p := phpParser{lines: lines}
 	for i, line := range lines {
 		if p.done {
@@ -359,51 +355,8 @@ func parsePHP(lines []string) parsed {
 		p.line(i, line)
 	}
 	outer := p.chain()
-	if at != nil {
-		for e, n := outer, 0; e != nil && n < maxExceptions; e, n = e.cause, n+1 {
-			if e.raised >= 0 {
-				e.raised = at[e.raised]
-			}
-			for i := range e.frames {
-				e.frames[i].line = at[e.frames[i].line]
-			}
-		}
-	}
 	lendFrames(outer)
 	return parsed{outer: outer}
-}
-
-var (
-	phpFolded  = regexp.MustCompile(` (?:Stack trace:|#\d+ (?:\S[^#]{0,250}?\(\d+\): |\[internal function\]: |\{main\})|Next [\w\\]+: | *thrown in )`)
-	phpOneLine = " Stack trace: #0 "
-)
-
-// phpUnfold breaks a trace that a browser or a form made one line of. at says
-// which line each of the result was part of; it is nil where nothing was folded.
-func phpUnfold(lines []string) (out []string, at []int) {
-	folded := false
-	for _, line := range lines {
-		folded = folded || strings.Contains(line, phpOneLine)
-	}
-	if !folded {
-		return lines, nil
-	}
-	for i, line := range lines {
-		if strings.Contains(line, phpOneLine) {
-			from := 0
-			for n := 0; n < maxFrames; n++ {
-				m := phpFolded.FindStringIndex(line[from:])
-				if m == nil {
-					break
-				}
-				out, at = append(out, line[from:from+m[0]]), append(at, i)
-				from += m[0] + 1
-			}
-			line = line[from:]
-		}
-		out, at = append(out, line), append(at, i)
-	}
-	return out, at
 }
 
 func (p *phpParser) line(i int, line string) {

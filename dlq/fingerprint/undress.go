@@ -44,6 +44,7 @@ func undress(text string) undressed {
 		u.lines = append(kept, u.lines[n-maxLines/2:]...)
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
+	u.unfold()
 	u.logPrefix()
 	u.consoleWrap()
 	return u
