@@ -44,6 +44,7 @@ func undress(text string) undressed {
 		u.lines = append(kept, u.lines[n-maxLines/2:]...)
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
+	u.unfold()
 	u.logPrefix()
 	u.consoleWrap()
 	return u
@@ -101,7 +102,26 @@ func (u *undressed) envelopes(text string) string {
 var traceFields = [][]string{
 	{"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
 	{"err", "stack"}, {"error", "stack"}, {"error", "traceback"}, {"error", "stack_trace"},
-	{"exception", "stacktrace"}, {"exc_info"}, {"message"},
+	{"exception", "stacktrace"}, {"exc_info"}, {"@x"}, {"Exception"}, {"StackTrace"}, {"backtrace"}, {"message"},
+}
+
+// brokenUp are the fields of serialisers that write an exception's type, message
+// and frames apart.
+var brokenUp = [][3]string{
+	{"ClassName", "Message", "StackTraceString"},
+	{"error_class", "error_message", "error_backtrace"},
+	{"class", "message", "backtrace"},
+}
+
+// putTogether writes a broken-up exception as it would have been printed.
+func putTogether(object map[string]any) string {
+	for _, names := range brokenUp {
+		typ, message, trace := textOf(object[names[0]]), textOf(object[names[1]]), textOf(object[names[2]])
+		if typ != "" && trace != "" {
+			return typ + ": " + message + "\n" + trace
+		}
+	}
+	return phpTogether(object)
 }
 
 func openEnvelope(text string) (inner, how string) {
@@ -131,6 +151,9 @@ func openEnvelope(text string) (inner, how string) {
 }
 
 func traceField(object map[string]any) string {
+	if s := putTogether(object); s != "" {
+		return s
+	}
 	for _, path := range traceFields {
 		if s := textOf(object[strings.Join(path, ".")]); s != "" {
 			return s
@@ -260,12 +283,33 @@ func (u *undressed) entities(text string) string {
 var frameStart = regexp.MustCompile(
 	`File "[^"]*"(?:, line \d+| in )` +
 		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
+		`|\bat (?:[\w<>\[\], ?]+ )?[^\s()]+ ?\([^/:]*\)(?: \[0x[0-9a-f]+\]| <0x[^>]*>)?(?: in .*?:(?:line )?\d+)?\s*"?$` +
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in `)
+		`|from \S+:\d+:in |(?:\b[A-Za-z]:)?[^\s":]*\.rb:\d+:in `)
 
-var digits = regexp.MustCompile(`\d+`)
+var (
+	digits = regexp.MustCompile(`\d+`)
+	// rubyNumber counts frames that Ruby prints outermost first: it is part of them.
+	rubyNumber = regexp.MustCompile(`\s*\d+: $`)
+)
+
+// longestFrame is the length from which on a line is taken for no frame: it spares
+// the patterns a document that was printed on one line.
+const longestFrame = 8 << 10
+
+func startOfFrame(line string) []int {
+	if len(line) > longestFrame {
+		return nil
+	}
+	for _, sign := range []string{"at ", ".go:", "File \"", "from ", ".rb:", "#"} {
+		if strings.Contains(line, sign) {
+			return frameStart.FindStringIndex(line)
+		}
+	}
+	return nil
+}
 
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
@@ -274,11 +318,15 @@ var digits = regexp.MustCompile(`\d+`)
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
-		at := frameStart.FindStringIndex(line)
+		at := startOfFrame(line)
 		if at == nil {
 			continue
 		}
-		shape := digits.ReplaceAllString(line[:at[0]], "0")
+		head := line[:at[0]]
+		if strings.HasPrefix(line[at[0]:], "from ") {
+			head = rubyNumber.ReplaceAllString(head, "")
+		}
+		shape := digits.ReplaceAllString(head, "0")
 		if seen == 0 {
 			common = shape
 		}
