@@ -25,10 +25,12 @@ var javascript = language{
 }
 
 var (
-	jsAt        = regexp.MustCompile(`^\s*at (?:async )?(.+?)\s*(?:\{|,)?$`)
-	jsPlace     = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
-	jsIndex     = regexp.MustCompile(`\(index \d+\)$`)
-	jsHeader    = regexp.MustCompile(`^(\s*)(?:Uncaught |\(in promise\) |Unhandled\w* )*\[?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: (.*)|:|\s*)$`)
+	jsAt     = regexp.MustCompile(`^\s*at (?:async )?(.+?)\s*(?:\{|,)?$`)
+	jsPlace  = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
+	jsIndex  = regexp.MustCompile(`\(index \d+\)$`)
+	jsHeader = regexp.MustCompile(`^(\s*)(?:Uncaught |\(in promise\) |Unhandled\w* )*\[?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: (.*)|:|\s*)$`)
+	// A logger's words may stand in front of the type.
+	jsInLine    = regexp.MustCompile(`(?:^|[\s(\[:>|-])((?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Fault)|Error)(?: \[(\w+)\])?(?:: (.*)|:?\s*)$`)
 	jsBracketed = regexp.MustCompile(`^(\s*)\[([A-Za-z_$][\w$.]*)(?:: ([^\]]*))?\]\s*\{?$`)
 	jsCause     = regexp.MustCompile(`^(\s*)(?:\[cause\]|cause|Caused by|caused by): (.*)$`)
 	jsErrors    = regexp.MustCompile(`^(\s*)(?:\[errors\]|errors): \[$`)
@@ -214,7 +216,7 @@ func (p *jsParser) current(i, indent int) *exception {
 		p.continueMessage(p.stack[n-1].exception, i)
 		return p.stack[n-1].exception
 	}
-	header := p.headerAbove(i)
+	header, text := p.headerAbove(i)
 	if header < 0 {
 		if p.outer == nil {
 			p.outer = &exception{raised: -1}
@@ -230,7 +232,7 @@ func (p *jsParser) current(i, indent int) *exception {
 		p.done = true
 		return nil
 	}
-	e := p.open(header, strings.TrimSpace(p.lines[header]), at, false)
+	e := p.open(header, text, at, false)
 	if e != nil {
 		p.continueMessage(e, i)
 	}
@@ -281,23 +283,34 @@ func jsHeaderOf(text string) (typ string, message []string) {
 }
 
 // headerAbove returns the nearest line above i, not yet read, that names an
-// error; failing that the nearest that has the form of a header; -1 if none.
-func (p *jsParser) headerAbove(i int) int {
+// error, and the text from that name on; failing that one that names it behind a
+// logger's words; failing that the nearest that has the form of a header; -1 if
+// there is none.
+func (p *jsParser) headerAbove(i int) (line int, text string) {
 	from := max(p.seen, i-200)
-	fallback := -1
+	fallback, within, withinText := -1, -1, ""
 	for j := i - 1; j >= from; j-- {
-		m := jsHeader.FindStringSubmatch(p.lines[j])
-		if m == nil {
-			continue
+		l := p.lines[j]
+		m := jsHeader.FindStringSubmatch(l)
+		if m != nil && jsErrorName.MatchString(m[2]) && m[2] != "Warning" {
+			return j, strings.TrimSpace(l)
 		}
-		if jsErrorName.MatchString(m[2]) && m[2] != "Warning" {
-			return j
+		if within < 0 && len(l) < maxTemplateInput {
+			if at := jsInLine.FindStringSubmatchIndex(l); at != nil {
+				within, withinText = j, strings.TrimSpace(l[at[2]:])
+			}
 		}
-		if fallback < 0 && p.outer == nil && strings.Contains(p.lines[j], ":") {
+		if m != nil && fallback < 0 && p.outer == nil && strings.Contains(l, ":") {
 			fallback = j
 		}
 	}
-	return fallback
+	switch {
+	case within >= 0 && (p.outer == nil || fallback < 0):
+		return within, withinText
+	case fallback >= 0:
+		return fallback, strings.TrimSpace(p.lines[fallback])
+	}
+	return -1, ""
 }
 
 func (p *jsParser) bracketedAbove(i int) {
