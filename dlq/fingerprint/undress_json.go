@@ -92,7 +92,7 @@ func embeddedJSON(t string) string {
 
 // traceFields are where loggers put a trace, by how specific the name is.
 var traceFields = [][]string{
-	{"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
+	{"errorVerbose"}, {"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
 	{"err", "stack"}, {"error", "stack"}, {"error", "traceback"}, {"error", "stack_trace"},
 	{"exception", "stacktrace"}, {"exc_info"}, {"message"},
 }
