@@ -78,6 +78,21 @@ func (e *exception) root() *exception {
 	return deepest
 }
 
+// deepestStack returns the exception nearest to the root whose frames were
+// printed; e itself where none were.
+func (e *exception) deepestStack() *exception {
+	root, deepest := e.root(), e
+	for n, c := 0, e; c != nil && n < maxExceptions; n, c = n+1, c.cause {
+		if len(c.frames) > 0 {
+			deepest = c
+		}
+		if c == root {
+			break
+		}
+	}
+	return deepest
+}
+
 // unwrap replaces a wrapper that says nothing of its own by what it holds.
 func unwrap(lang *language, e *exception) *exception {
 	for n := 0; e != nil && lang != nil && n < maxExceptions; n++ {

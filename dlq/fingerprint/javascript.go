@@ -25,79 +25,18 @@ var javascript = language{
 }
 
 var (
-	jsAt     = regexp.MustCompile(`^\s*at (?:async )?(.+?)\s*(?:\{|,)?$`)
-	jsPlace  = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
-	jsIndex  = regexp.MustCompile(`\(index \d+\)$`)
 	jsHeader = regexp.MustCompile(`^(\s*)(?:Uncaught |\(in promise\) |Unhandled\w* )*\[?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: (.*)|:|\s*)$`)
 	// A logger's words may stand in front of the type.
-	jsInLine    = regexp.MustCompile(`(?:^|[\s(\[:>|-])((?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Fault)|Error)(?: \[(\w+)\])?(?:: (.*)|:?\s*)$`)
+	jsInLine    = regexp.MustCompile(`(?:^|[\s(\[:>|-])((?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Fault)|Error)(?: \[\w+\])?\)?(?:: (.*)|:?\s*)$`)
 	jsBracketed = regexp.MustCompile(`^(\s*)\[([A-Za-z_$][\w$.]*)(?:: ([^\]]*))?\]\s*\{?$`)
 	jsCause     = regexp.MustCompile(`^(\s*)(?:\[cause\]|cause|Caused by|caused by): (.*)$`)
 	jsErrors    = regexp.MustCompile(`^(\s*)(?:\[errors\]|errors): \[$`)
 	jsProperty  = regexp.MustCompile(`^(\s+)(name|message|code): ['"](.*?)['"],?$`)
-	jsAlias     = regexp.MustCompile(` \[as [^\]]*\]$`)
 	jsErrorName = regexp.MustCompile(`(?:Error|Exception|Failure|Fault|Rejection|Warning)$`)
-	jsHash      = regexp.MustCompile(`[.-][0-9a-f]{8,}(\.[a-z]+)$`)
 	jsClosure   = regexp.MustCompile(`^(\w+(?:Exception|Error))Closure$`)
 )
 
 var jsLoaderFunctions = set("__w_pdfjs_require__", "__webpack_require__", "webpackUniversalModuleDefinition", "Module._compile", "_compile")
-
-// jsFrame reads one frame line; nil if it is none.
-func jsFrame(line string) *frame {
-	i := strings.Index(line, "at ")
-	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" {
-		return nil
-	}
-	m := jsAt.FindStringSubmatch(line)
-	if m == nil || jsIndex.MatchString(m[1]) {
-		return nil
-	}
-	function, location := "", m[1]
-	if open := strings.Index(location, " ("); open > 0 && strings.HasSuffix(location, ")") {
-		function, location = location[:open], location[open+2:len(location)-1]
-	}
-	place := jsPlace.FindStringSubmatch(location)
-	if place == nil || strings.ContainsAny(place[1], " ") && function == "" {
-		return nil
-	}
-	unit := jsUnit(place[1])
-	if unit == "" {
-		return nil
-	}
-	return &frame{Frame: Frame{Function: clip(jsFunction(function), 200), Unit: clip(unit, 200)}, path: place[1]}
-}
-
-func jsFunction(name string) string {
-	name = jsAlias.ReplaceAllString(strings.TrimSpace(name), "")
-	made := strings.HasPrefix(name, "new ")
-	name = strings.TrimPrefix(name, "new ")
-	if i := strings.LastIndexByte(name, '.'); i >= 0 && i+1 < len(name) {
-		name = name[i+1:]
-	}
-	switch {
-	case name == "" || name == "eval" || name == "<anonymous>":
-		return "<anonymous>"
-	case made:
-		return "new " + name
-	}
-	return name
-}
-
-func jsUnit(location string) string {
-	if strings.HasPrefix(location, "node:") {
-		return location
-	}
-	if i := strings.LastIndex(location, "eval at "); i >= 0 {
-		return "<eval>"
-	}
-	location, _, _ = strings.Cut(location, "?")
-	if location == "" || strings.Trim(location, "<>") == "anonymous" || location == "native" {
-		return ""
-	}
-	unit := baseName(location)
-	return jsHash.ReplaceAllString(unit, "$1")
-}
 
 func jsLibrary(f frame) bool {
 	p := strings.ReplaceAll(f.path, `\`, "/")
@@ -277,6 +216,9 @@ func jsHeaderOf(text string) (typ string, message []string) {
 		return m[2], []string{m[3]}
 	}
 	if m := jsHeader.FindStringSubmatch(text); m != nil {
+		if m[2] == "error" {
+			m[2] = "Error" // as Bun prints it, and loggers their level
+		}
 		return m[2], []string{m[4]}
 	}
 	return "", []string{text}
@@ -296,8 +238,8 @@ func (p *jsParser) headerAbove(i int) (line int, text string) {
 			return j, strings.TrimSpace(l)
 		}
 		if within < 0 && len(l) < maxTemplateInput {
-			if at := jsInLine.FindStringSubmatchIndex(l); at != nil {
-				within, withinText = j, strings.TrimSpace(l[at[2]:])
+			if m := jsInLine.FindStringSubmatch(l); m != nil {
+				within, withinText = j, m[1]+": "+m[2]
 			}
 		}
 		if m != nil && fallback < 0 && p.outer == nil && strings.Contains(l, ":") {

@@ -43,12 +43,13 @@ func keyOf(lang *language, e *exception, in Input) key {
 	if k.typ == "" {
 		k.typ = lastSegment(in.ErrorType)
 	}
-	all := collapse(root.frames)
-	used := withoutNoise(lang, all)
+	// A cause that was printed without a stack is told where it was passed on.
+	stack := e.deepestStack()
+	used := withoutNoise(lang, collapse(stack.frames))
 	k.generic = lang.generic[rootType] || rootType == ""
 	if lang.recursion(rootType, root.firstMessageLine()) {
 		k.recursion = true
-		if c := recursionCycle(root.frames); c != nil {
+		if c := recursionCycle(stack.frames); c != nil {
 			k.cycle, used = c, c
 		}
 	}
@@ -58,7 +59,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 	k.frames = used
 	if root != e {
 		k.rootType = rootType
-		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 {
+		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 && stack != e {
 			k.wrap = w[0].String()
 		}
 	}

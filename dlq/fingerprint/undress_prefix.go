@@ -14,7 +14,9 @@ var frameStart = regexp.MustCompile(
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in `)
+		`|from \S+:\d+:in ` +
+		`|[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$` +
+		`|❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)
 
 // digits are a number with the blanks that a logger pads it with.
 var digits = regexp.MustCompile(`[ \t]*\d+`)
