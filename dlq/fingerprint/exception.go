@@ -28,6 +28,7 @@ type frame struct {
 	path   string // as printed
 	source string // the source line under it, trimmed; Python only
 	line   int    // its line in the undressed trace
+	flush  bool   // printed without indentation; Python only
 	repeat int    // how many more times it was printed as repeated
 }
 

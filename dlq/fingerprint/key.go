@@ -27,6 +27,12 @@ func keyOf(lang *language, e *exception, in Input) key {
 		return key{}
 	}
 	root := e.root()
+	members := distinctLeaves(lang, root)
+	if root != e && len(members) == 1 {
+		// A group of one defect, itself the cause of e, is that defect.
+		root = members[0].exception.root()
+		members = nil
+	}
 	k := key{typ: lastSegment(e.typ), message: e.firstMessageLine()}
 	if k.message == "" {
 		k.message = firstLine(in.ErrorMessage)
@@ -44,7 +50,10 @@ func keyOf(lang *language, e *exception, in Input) key {
 		k.typ = lastSegment(in.ErrorType)
 	}
 	// A cause that was printed without a stack is told where it was passed on.
-	stack := e.deepestStack()
+	stack := root
+	if len(root.frames) == 0 {
+		stack = e.deepestStack()
+	}
 	used := withoutNoise(lang, collapse(stack.frames))
 	k.generic = lang.generic[rootType] || rootType == ""
 	if lang.recursion(rootType, root.firstMessageLine()) {
@@ -66,8 +75,8 @@ func keyOf(lang *language, e *exception, in Input) key {
 	if message := keyMessage(root, in); !k.recursion && joins(lang, rootType, root, used) {
 		k.template = lang.template(rootType, message)
 	}
-	if leaves := distinctLeaves(lang, e); len(leaves) > 1 {
-		for _, l := range leaves {
+	if len(members) > 1 {
+		for _, l := range members {
 			sum := sha256.Sum256([]byte(l.short))
 			k.leaves = append(k.leaves, hex.EncodeToString(sum[:16]))
 		}

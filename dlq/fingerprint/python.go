@@ -16,7 +16,7 @@ var python = language{
 	library:     pythonLibrary,
 	own:         func(f frame) bool { return !pythonLibrary(f) },
 	transparent: pythonTransparent,
-	generic:     set("Exception", "BaseException", "RuntimeError", "AssertionError"),
+	generic:     set("Exception", "BaseException", "RuntimeError", "AssertionError", "Fatal Python error"),
 	identifier:  set("KeyError", "ModuleNotFoundError", "ImportError", "NameError", "UnboundLocalError", "AttributeError"),
 	// The wording of a syntax error changes with each interpreter.
 	constant:      set("SyntaxError", "IndentationError", "TabError"),
@@ -27,12 +27,13 @@ var python = language{
 
 var (
 	pyHeader       = regexp.MustCompile(`Traceback \(most recent call last\):?|^Traceback:\s*$`)
-	pyFile         = regexp.MustCompile(`^\s*File "(.+?)", line \d+(?:, in (.+?))?\s*$`)
+	pyFile         = regexp.MustCompile(`^\s*File "(.+?)", line \d+(?:,? in (.+?))?\s*$`)
 	pyDjango       = regexp.MustCompile(`^File "(.+?)" in (\S+)\s*$`)
-	pyNotebook     = regexp.MustCompile(`^(?:File )?((?:[A-Za-z]:)?[^\s:"]+\.pyx?)(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
+	pyNotebook     = regexp.MustCompile(`^(?:File ((?:[A-Za-z]:)?[^:"]+\.pyx?)|((?:[A-Za-z]:)?[^\s:"]+\.pyx?))(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
 	pyCell         = regexp.MustCompile(`^(?:<ipython-input-\d+-[0-9a-f]+>|(?:Cell |Input )?In ?\[\d+\]|Cell In\[\d+\])(?:,? in (?:<cell line: \d+>|([\w<>.]+))\s*\(.*\)|, line \d+)`)
 	pyRepeated     = regexp.MustCompile(`^\s*\[Previous line repeated (\d{1,9}) more times?\]`)
 	pyException    = regexp.MustCompile(`^([A-Za-z_]\w*(?:\.(?:<locals>\.)?[A-Za-z_]\w*)*)(?::(?: (.*))?|\s*)$`)
+	pyNamesError   = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)+\w+(?::|$)|^[A-Za-z_]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault|Group)(?::|$)|^[A-Z]\w*: |^Exception Type: `)
 	pyDjangoType   = regexp.MustCompile(`^Exception Type: (\S+)`)
 	pyDjangoText   = regexp.MustCompile(`^Exception Value: ?(.*)`)
 	pyMargin       = regexp.MustCompile(`^( *)(?:\||(\+ )Exception Group Traceback)`)
@@ -66,7 +67,7 @@ func pythonFrame(line string) *frame {
 	}
 	if strings.Contains(line, ".py") && strings.Contains(line, " in ") {
 		if m := pyNotebook.FindStringSubmatch(line); m != nil {
-			return newPythonFrame(m[1], m[2])
+			return newPythonFrame(m[1]+m[2], m[3])
 		}
 	}
 	if strings.HasPrefix(line, "<ipython") || strings.HasPrefix(line, "Cell ") || strings.HasPrefix(line, "In") {
@@ -103,6 +104,9 @@ func pythonUnit(path string) string {
 		path = strings.ReplaceAll(m[1], ".", "/") + ".py"
 	}
 	unit := baseName(path)
+	if strings.HasSuffix(unit, ".pyc") || strings.HasSuffix(unit, ".pyo") {
+		unit = unit[:len(unit)-1]
+	}
 	if m := pyExtension.FindStringSubmatch(unit); m != nil {
 		unit = m[1] + "." + m[2]
 	}
@@ -161,6 +165,9 @@ type pyChildAt struct {
 }
 
 func parsePython(lines []string) parsed {
+	if e := pythonFault(lines); e != nil {
+		return parsed{outer: e}
+	}
 	root := pythonTree(lines)
 	budget := maxExceptions
 	return root.parse(&budget)
@@ -314,7 +321,7 @@ func (n *pyNode) blocks(budget *int) []*pyBlock {
 				open()
 			}
 			if cur != nil {
-				f.line = l.index
+				f.line, f.flush = l.index, strings.HasPrefix(text, "File ")
 				cur.printed = append(cur.printed, *f)
 			}
 			continue
@@ -374,6 +381,10 @@ func (b *pyBlock) read(text string, index int) {
 		if last := &b.printed[len(b.printed)-1]; last.source == "" {
 			last.source = strings.TrimSpace(text)
 		}
+		return
+	}
+	if last := &b.printed[len(b.printed)-1]; last.flush && last.source == "" && !pyNamesError.MatchString(text) {
+		last.source = text // a trace that lost its indentation
 		return
 	}
 	if m := pyDjangoType.FindStringSubmatch(text); m != nil {

@@ -42,6 +42,7 @@ func undress(text string) undressed {
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
 	u.logPrefix()
+	u.pythonTools()
 	u.consoleWrap()
 	return u
 }

@@ -13,6 +13,7 @@ var frameStart = regexp.MustCompile(
 		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
+		`|[│|] (?:/|~|<|[A-Za-z]:\\)[^|│]*:\d+ in \S+ *[|│]$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
 		`|from \S+:\d+:in ` +
 		`|[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$` +
