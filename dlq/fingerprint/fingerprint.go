@@ -336,11 +336,7 @@ func failedPairs(rules []Rule) []string {
 		if r.Passed {
 			continue
 		}
-		code := r.Rule
-		if code == "" {
-			code = Template(r.Message)
-		}
-		pair := strings.TrimSpace(starIndexes(r.Path) + " " + code)
+		pair := r.pair()
 		if pair == "" || seen[pair] {
 			continue
 		}
