@@ -7,6 +7,7 @@ const (
 	maxHead       = 256 << 10 // bytes looked at from the start of a text
 	maxTail       = 256 << 10 // and from its end
 	maxLines      = 4000
+	maxLine       = 4096 // bytes
 	maxExceptions = 50
 	maxFrames     = 500 // of one exception
 	maxGroupDepth = 8

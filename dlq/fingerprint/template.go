@@ -59,6 +59,9 @@ var (
 // sentences and file names in quotes go, since they come from the document.
 func Template(message string) string {
 	message = strings.ToValidUTF8(clip(message, maxTemplateInput), "\uFFFD")
+	if !strings.ContainsAny(message, signsOfParameters) {
+		return clipRunes(strings.Join(strings.Fields(message), " "), maxTemplate)
+	}
 	var b strings.Builder
 	for message != "" {
 		m := parameters.FindStringSubmatchIndex(message)
@@ -86,6 +89,10 @@ func Template(message string) string {
 	}
 	return clipRunes(strings.Join(strings.Fields(signs.Replace(b.String())), " "), maxTemplate)
 }
+
+// signsOfParameters are characters without one of which no message has a
+// parameter.
+const signsOfParameters = "0123456789@/\\'\"`“‘«{[:."
 
 // signs removes what is left of a negative number.
 var signs = strings.NewReplacer(" -<int>", " <int>", " -<float>", " <float>", "(-<int>", "(<int>", "=-<int>", "=<int>")

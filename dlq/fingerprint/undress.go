@@ -41,10 +41,22 @@ func undress(text string) undressed {
 		u.lines = append(kept, u.lines[n-maxLines/2:]...)
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
+	u.longLines()
 	u.logPrefix()
 	u.pythonTools()
 	u.consoleWrap()
 	return u
+}
+
+// longLines cuts lines that are longer than any frame or heading: what is on
+// them is data that was printed whole.
+func (u *undressed) longLines() {
+	for i, line := range u.lines {
+		if len(line) > maxLine {
+			u.lines[i] = clip(line, maxLine)
+			u.step("lines cut at %d bytes", maxLine)
+		}
+	}
 }
 
 func (u *undressed) bound(text string) string {

@@ -224,19 +224,35 @@ func joinLogLines(text string) string {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		var record map[string]any
-		if json.Unmarshal([]byte(line), &record) != nil {
+		text, ok := logLine(line)
+		if !ok {
 			return ""
 		}
-		for _, name := range []string{"log", "message", "msg", "Log", "Message", "textPayload", "text", "line"} {
-			if s, ok := record[name].(string); ok {
-				if inner := traceOfJSON(record); strings.Contains(inner, "\n") {
-					s = inner // a whole trace in one record of several
-				}
-				b.WriteString(strings.TrimRight(s, "\r\n") + "\n")
-				break
-			}
-		}
+		b.WriteString(strings.TrimRight(text, "\r\n") + "\n")
 	}
 	return b.String()
+}
+
+// logLine returns what one record says: the whole trace, where it holds one, or
+// its text.
+func logLine(line string) (string, bool) {
+	if strings.Count(line, `\n`) > 1 {
+		var record map[string]any
+		if json.Unmarshal([]byte(line), &record) != nil {
+			return "", false
+		}
+		if trace := traceOfJSON(record); traceShape.MatchString(trace) {
+			return trace, true
+		}
+	}
+	var record struct{ Log, Message, Msg, TextPayload, Text, Line *string }
+	if json.Unmarshal([]byte(line), &record) != nil {
+		return "", false
+	}
+	for _, s := range []*string{record.Log, record.Message, record.Msg, record.TextPayload, record.Text, record.Line} {
+		if s != nil {
+			return *s, true
+		}
+	}
+	return "", true
 }

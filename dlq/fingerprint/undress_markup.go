@@ -20,7 +20,7 @@ var (
 // page shows the source of a page.
 func (u *undressed) entities(text string) string {
 	for range 2 {
-		if !escapedMarkup.MatchString(text) {
+		if !strings.ContainsAny(text, "&<") || !escapedMarkup.MatchString(text) {
 			break
 		}
 		if pageMarkup.MatchString(text) {

@@ -35,15 +35,26 @@ func ParseValidation(text string) (rules []Rule, model string, structured bool) 
 	if text == "" {
 		return nil, "", false
 	}
-	for _, read := range []func(string) ([]Rule, string){
-		rulesOfJSON, pydanticText, jsonschemaText, hibernateText, springText, ajvText, beanText, schemaText, goValidatorText,
-		zodText, fluentText, tableText, xmlText, expectationText, rulesOfValue,
-	} {
-		if rules, model = read(text); len(rules) > 0 {
+	for _, form := range validationForms {
+		if form.sign != "" && !strings.Contains(text, form.sign) {
+			continue
+		}
+		if rules, model = form.read(text); len(rules) > 0 {
 			return thinned(rules), model, true
 		}
 	}
 	return thinned(plainList(text)), "", false
+}
+
+// validationForms are the forms in the order in which they are tried, with a
+// text without which an output has not this form.
+var validationForms = []struct {
+	sign string
+	read func(string) ([]Rule, string)
+}{
+	{"", rulesOfJSON}, {"validation error", pydanticText}, {"Failed validating ", jsonschemaText}, {"ConstraintViolationImpl{", hibernateText},
+	{"rror in object '", springText}, {"", ajvText}, {"", beanText}, {": ", schemaText}, {"Error:Field validation for", goValidatorText},
+	{"", zodText}, {"-- ", fluentText}, {"] ", tableText}, {"", xmlText}, {"expect_", expectationText}, {"", rulesOfValue},
 }
 
 // thinned keeps the first rules, and of the rest those that fail in a way not
@@ -55,15 +66,32 @@ func thinned(rules []Rule) []Rule {
 	kept := rules[:maxRules:maxRules]
 	seen := map[string]bool{}
 	for _, r := range kept {
-		seen[r.pair()] = true
+		seen[r.shape()] = true
 	}
 	for _, r := range rules[maxRules:] {
-		if pair := r.pair(); !r.Passed && !seen[pair] && len(kept) < 2*maxRules {
-			seen[pair] = true
+		if shape := r.shape(); !r.Passed && !seen[shape] && len(kept) < maxRules+maxRules/2 {
+			seen[shape] = true
 			kept = append(kept, r)
 		}
 	}
 	return kept
+}
+
+// shape tells rules apart cheaply: two of one shape have one pair.
+func (r Rule) shape() string {
+	if r.Rule != "" {
+		return withoutDigits(r.Path) + " " + r.Rule
+	}
+	return withoutDigits(r.Path) + " " + withoutDigits(r.Message)
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, clip(s, 500))
 }
 
 // pair is what a rule adds to a key: where it failed, and which rule it is.

@@ -32,7 +32,10 @@ var (
 func schemaText(text string) ([]Rule, string) {
 	var rules []Rule
 	for _, line := range splitItems(text, ", $.") {
-		m := schemaLine.FindStringSubmatch(line)
+		var m []string
+		if line != "" && strings.ContainsAny(line[:1], "$#o") {
+			m = schemaLine.FindStringSubmatch(line)
+		}
 		if m == nil {
 			if line == "" || schemaSummary.MatchString(line) {
 				continue
@@ -111,6 +114,9 @@ func zodText(text string) ([]Rule, string) {
 func fluentText(text string) ([]Rule, string) {
 	var rules []Rule
 	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "-- ") {
+			continue
+		}
 		if m := fluentLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(rules) < maxCollected {
 			rules = append(rules, Rule{Path: dottedPath(m[1]), Message: clip(m[2], maxMessage)})
 		}
@@ -123,6 +129,9 @@ func fluentText(text string) ([]Rule, string) {
 func tableText(text string) ([]Rule, string) {
 	var rules []Rule
 	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "] ") {
+			continue
+		}
 		if m := tableLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(rules) < maxCollected {
 			rules = append(rules, Rule{Rule: m[2], Path: starColumn(m[1]), Message: clip(m[3], maxMessage)})
 		}
@@ -144,10 +153,19 @@ var listHeading = regexp.MustCompile(`(?i)^(?:\W*\d+ (?:\w+ )?(?:errors?|problem
 // place, a sentence. A heading that announces or counts the rest is none.
 func plainList(text string) []Rule {
 	var rules []Rule
+	seen := map[string]bool{}
 	lines := strings.Split(text, "\n")
 	for _, line := range lines {
+		if len(rules) >= maxRules {
+			// Of the rest only what is not said already.
+			shape := withoutDigits(line)
+			if seen[shape] || len(rules) >= maxRules+maxRules/2 {
+				continue
+			}
+			seen[shape] = true
+		}
 		line = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(line), ""))
-		if line == "" || len(rules) >= maxCollected || len(lines) > 1 && listHeading.MatchString(line) {
+		if line == "" || len(lines) > 1 && listHeading.MatchString(line) {
 			continue
 		}
 		var r Rule

@@ -111,6 +111,9 @@ var ajvKeywords = []struct{ phrase, keyword string }{
 
 // ajvText reads ajv's errorsText: "data/lines/0 must …, data/amount must …".
 func ajvText(text string) ([]Rule, string) {
+	if !strings.Contains(text, " must ") && !strings.Contains(text, " should ") {
+		return nil, ""
+	}
 	var rules []Rule
 	// A property name may hold a comma: only ", data" and line ends separate.
 	for _, item := range strings.FieldsFunc(ajvSeparator.ReplaceAllString(text, "\n$1"), func(r rune) bool { return r == '\n' }) {

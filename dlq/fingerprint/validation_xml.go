@@ -23,7 +23,10 @@ func xmlText(text string) ([]Rule, string) {
 		if len(rules) >= maxCollected {
 			break
 		}
-		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(clip(line, maxLine))
+		if !xmlSigned(line) {
+			continue
+		}
 		if m := xmlLibxml.FindStringSubmatch(line); m != nil {
 			said := xmlLineEnd.ReplaceAllString(m[4], "")
 			r := Rule{Path: joinPath(m[1], m[2]), Rule: "", Message: clip(said, maxMessage)}
@@ -50,4 +53,13 @@ func xmlText(text string) ([]Rule, string) {
 		rules = append(rules, r)
 	}
 	return rules, ""
+}
+
+func xmlSigned(line string) bool {
+	for _, sign := range []string{"Element '", "cvc-", "cos-", "src-", "SCHEMAV_"} {
+		if strings.Contains(line, sign) {
+			return true
+		}
+	}
+	return false
 }
