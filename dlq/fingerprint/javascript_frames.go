@@ -18,11 +18,17 @@ var (
 	jsMixedHash = regexp.MustCompile(`^(.+)[.-]([\w-]{8})(\.[a-z]+)$`)
 )
 
+// jvmSources are in frames that look alike but are another runtime's.
+var jvmSources = []string{".java:", ".kt:", ".scala:", ".groovy:", "(Native Method)", "(Unknown Source)"}
+
 // jsFrame reads one frame line; nil if it is none.
 func jsFrame(line string) *frame {
 	i := strings.Index(line, "at ")
 	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" {
 		return jsFrameWithoutAt(line)
+	}
+	if holdsSign(line, jvmSources) {
+		return nil
 	}
 	m := jsAt.FindStringSubmatch(line)
 	if m == nil || jsIndex.MatchString(m[1]) {

@@ -19,6 +19,18 @@ var frameStart = regexp.MustCompile(
 		`|[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$` +
 		`|❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)
 
+// frameSigns are texts without one of which no line matches frameStart.
+var frameSigns = []string{`File "`, "at ", ".go:", "#", "from ", "://", "❯", "│", "| "}
+
+func holdsSign(line string, signs []string) bool {
+	for _, sign := range signs {
+		if strings.Contains(line, sign) {
+			return true
+		}
+	}
+	return false
+}
+
 // digits are a number with the blanks that a logger pads it with.
 var digits = regexp.MustCompile(`[ \t]*\d+`)
 
@@ -29,6 +41,9 @@ var digits = regexp.MustCompile(`[ \t]*\d+`)
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
+		if !holdsSign(line, frameSigns) {
+			continue
+		}
 		at := frameStart.FindStringIndex(line)
 		if at == nil {
 			continue
@@ -37,7 +52,9 @@ func (u *undressed) logPrefix() {
 		if seen == 0 {
 			common = shape
 		}
-		common = commonPrefix(common, shape)
+		if common = commonPrefix(common, shape); !strings.ContainsFunc(common, isWord) && !strings.HasPrefix(common, ">") {
+			return
+		}
 		seen++
 	}
 	common = strings.TrimRight(common, " \t")

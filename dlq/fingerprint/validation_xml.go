@@ -24,7 +24,7 @@ func xmlText(text string) ([]Rule, string) {
 			break
 		}
 		line = strings.TrimSpace(clip(line, maxLine))
-		if !xmlSigned(line) {
+		if !holdsSign(line, xmlSigns) {
 			continue
 		}
 		if m := xmlLibxml.FindStringSubmatch(line); m != nil {
@@ -55,11 +55,4 @@ func xmlText(text string) ([]Rule, string) {
 	return rules, ""
 }
 
-func xmlSigned(line string) bool {
-	for _, sign := range []string{"Element '", "cvc-", "cos-", "src-", "SCHEMAV_"} {
-		if strings.Contains(line, sign) {
-			return true
-		}
-	}
-	return false
-}
+var xmlSigns = []string{"Element '", "cvc-", "cos-", "src-", "SCHEMAV_"}
