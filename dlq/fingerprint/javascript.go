@@ -22,6 +22,7 @@ var javascript = language{
 	generic:       set("Error"),
 	identifier:    set("ReferenceError"),
 	overflowText:  "Maximum call stack size exceeded",
+	clean:         cleanJavaScript,
 }
 
 var (
@@ -41,6 +42,13 @@ var jsLoaderFunctions = set("__w_pdfjs_require__", "__webpack_require__", "webpa
 func jsLibrary(f frame) bool {
 	p := strings.ReplaceAll(f.path, `\`, "/")
 	return strings.Contains(p, "node_modules/") || strings.HasPrefix(p, "node:") || strings.Contains(p, "/.yarn/") || strings.Contains(p, "/.pnpm/")
+}
+
+var jsReadOfNothing = regexp.MustCompile(`Cannot (read|set) (?:property '([^']+)' of (undefined|null)|properties of (undefined|null) \((?:reading|setting) '([^']+)'\))`)
+
+// cleanJavaScript gives an access to nothing the words of one version of V8.
+func cleanJavaScript(_, message string) string {
+	return jsReadOfNothing.ReplaceAllString(message, "Cannot $1 property '$2$5' of $3$4")
 }
 
 // jsTransparent says that e only reports that a request failed; the cause says

@@ -18,6 +18,7 @@ type key struct {
 	message       string // of the outer exception, for people
 	generic       bool
 	recursion     bool
+	loaded        bool // the frames name a class, not a failure
 }
 
 // keyOf chooses what to key e on. in lends its type and message where the trace
@@ -55,6 +56,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 		stack = e.deepestStack()
 	}
 	used := withoutNoise(lang, collapse(stack.frames))
+	k.loaded = root.loaded
 	k.generic = lang.generic[rootType] || rootType == ""
 	if lang.recursion(rootType, root.firstMessageLine()) {
 		k.recursion = true
@@ -175,7 +177,7 @@ func (k key) confidence() string {
 	switch {
 	case k.recursion || len(k.frames) == 0:
 		return ConfidenceLow
-	case len(k.frames) < maxKeyFrames || k.generic:
+	case len(k.frames) < maxKeyFrames || k.generic || k.loaded:
 		return ConfidenceMedium
 	}
 	return ConfidenceHigh
