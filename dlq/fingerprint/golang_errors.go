@@ -188,6 +188,9 @@ func goNameAndOrder(e *exception) {
 	if outermostFirst(e.frames) {
 		slices.Reverse(e.frames)
 	}
+	if frames := afterPanic(e.frames); len(frames) < len(e.frames) && panicked(e.frames) {
+		e.typ, e.frames = "panic", frames
+	}
 	if len(e.message) == 0 {
 		return
 	}
@@ -197,6 +200,11 @@ func goNameAndOrder(e *exception) {
 		}
 		e.message[0] = m[2]
 	}
+}
+
+// panicked says that a stack passes through the runtime's panic.
+func panicked(frames []frame) bool {
+	return slices.ContainsFunc(frames, func(f frame) bool { return f.Function == "runtime.gopanic" || f.Function == "panic" })
 }
 
 // goCausedBy says that the layers were printed from the outermost inwards, each

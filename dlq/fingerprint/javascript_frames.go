@@ -18,8 +18,8 @@ var (
 	jsMixedHash = regexp.MustCompile(`^(.+)[.-]([\w-]{8})(\.[a-z]+)$`)
 )
 
-// jvmSources are in frames that look alike but are another runtime's.
-var jvmSources = []string{".java:", ".kt:", ".scala:", ".groovy:", "(Native Method)", "(Unknown Source)"}
+// otherSources are in frames that look alike but are another runtime's.
+var otherSources = []string{".java:", ".kt:", ".scala:", ".groovy:", "(Native Method)", "(Unknown Source)", ".rs:"}
 
 // jsFrame reads one frame line; nil if it is none.
 func jsFrame(line string) *frame {
@@ -27,7 +27,7 @@ func jsFrame(line string) *frame {
 	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" {
 		return jsFrameWithoutAt(line)
 	}
-	if holdsSign(line, jvmSources) {
+	if holdsSign(line, otherSources) {
 		return nil
 	}
 	m := jsAt.FindStringSubmatch(line)

@@ -26,11 +26,11 @@ var python = language{
 }
 
 var (
-	pyHeader       = regexp.MustCompile(`Traceback \(most recent call last\):?|^Traceback:\s*$`)
+	pyHeader       = regexp.MustCompile(`Traceback \(most recent call last\):?\s*$|^Traceback:\s*$`)
 	pyFile         = regexp.MustCompile(`^\s*File "(.+?)", line \d+(?:,? in (.+?))?\s*$`)
 	pyDjango       = regexp.MustCompile(`^File "(.+?)" in (\S+)\s*$`)
-	pyNotebook     = regexp.MustCompile(`^(?:File ((?:[A-Za-z]:)?[^:"]+\.pyx?)|((?:[A-Za-z]:)?[^\s:"]+\.pyx?))(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
-	pyCell         = regexp.MustCompile(`^(?:<ipython-input-\d+-[0-9a-f]+>|(?:Cell |Input )?In ?\[\d+\]|Cell In\[\d+\])(?:,? in (?:<cell line: \d+>|([\w<>.]+))\s*\(.*\)|, line \d+)`)
+	pyNotebook     = regexp.MustCompile(`^(?:File ((?:[A-Za-z]:)?[^:"]+\.pyx?)|((?:~|/|[A-Za-z]:[\\/])[^:"]+\.pyx?|[^\s:"]+\.pyx?))(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
+	pyCell         = regexp.MustCompile(`^(?:<ipython-input-\d+-[0-9a-f]+>|(?:Cell |Input )?In ?\[\d+\]|Cell In\[\d+\])(?:,? in (?:<cell line: \d+>|([\w<>.]+))(?:\s*\(.*)?$|, line \d+)`)
 	pyRepeated     = regexp.MustCompile(`^\s*\[Previous line repeated (\d{1,9}) more times?\]`)
 	pyException    = regexp.MustCompile(`^([A-Za-z_]\w*(?:\.(?:<locals>\.)?[A-Za-z_]\w*)*)(?::(?: (.*))?|\s*)$`)
 	pyNamesError   = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)+\w+(?::|$)|^[A-Za-z_]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault|Group)(?::|$)|^[A-Z]\w*: |^Exception Type: `)

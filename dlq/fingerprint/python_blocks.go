@@ -88,6 +88,7 @@ type pyBlock struct {
 	closed    bool   // its exception line was read
 	link      string // the sentence between it and the next
 	remote    bool   // quoted from another process
+	headed    bool   // its heading was read
 	messageAt int
 }
 
@@ -148,11 +149,13 @@ func (n *pyNode) blocks(budget *int) []*pyBlock {
 		text := strings.TrimRight(l.text, " \t")
 		switch {
 		case pyHeader.MatchString(text):
-			if cur == nil || cur.closed || len(cur.printed) > 0 {
+			if cur != nil && cur.empty() {
+				*cur = pyBlock{exception: exception{raised: -1}} // a heading over nothing
+			} else if cur == nil || cur.closed || len(cur.printed) > 0 {
 				open()
 			}
 			if cur != nil {
-				cur.remote, cur.layered = remote, remote
+				cur.remote, cur.layered, cur.headed = remote, remote, true
 			}
 			remote = false
 			continue
@@ -223,7 +226,14 @@ func (b *pyBlock) read(text string, index int) {
 		}
 		return
 	}
-	if len(b.printed) == 0 || text == "" {
+	if text == "" {
+		return
+	}
+	if len(b.printed) == 0 {
+		// A group that was never raised, or a stack that was left out.
+		if m := pyException.FindStringSubmatch(text); m != nil && b.headed && pyNamesError.MatchString(text) {
+			b.close(m, index)
+		}
 		return
 	}
 	if m := pyRepeated.FindStringSubmatch(text); m != nil {
@@ -248,7 +258,17 @@ func (b *pyBlock) read(text string, index int) {
 		return
 	}
 	if m := pyException.FindStringSubmatch(text); m != nil {
-		b.typ, b.closed, b.raised = strings.ReplaceAll(m[1], "<locals>.", ""), true, index
-		b.message = []string{m[2]}
+		b.close(m, index)
 	}
+}
+
+// close takes the line that names the exception.
+func (b *pyBlock) close(m []string, index int) {
+	b.typ, b.closed, b.raised = strings.ReplaceAll(m[1], "<locals>.", ""), true, index
+	b.message = []string{m[2]}
+}
+
+// empty says that nothing but headings was read.
+func (b *pyBlock) empty() bool {
+	return len(b.printed) == 0 && len(b.leaves) == 0 && b.link == ""
 }

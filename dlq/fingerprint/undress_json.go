@@ -21,7 +21,31 @@ func (u *undressed) envelopes(text string) string {
 		u.step("%s", how)
 		text = u.characters(inner)
 	}
-	return text
+	return u.escapedLines(text)
+}
+
+// escapedLines opens the lines of a log that hold a whole trace each, escaped,
+// where the rest of the log holds none.
+func (u *undressed) escapedLines(text string) string {
+	if !strings.Contains(text, "\n") || strings.Count(text, `\n`) < 2 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	opened := false
+	for i, line := range lines {
+		if strings.Count(line, `\n`) > 1 && traceShape.MatchString(line) {
+			if inner, how := openEnvelope(line); how != "" {
+				lines[i], opened = inner, true
+			}
+		} else if traceShape.MatchString(line) {
+			return text // what is escaped here is quoted in the trace
+		}
+	}
+	if !opened {
+		return text
+	}
+	u.step("escaped lines opened")
+	return u.characters(strings.Join(lines, "\n"))
 }
 
 // traceShape tells a text that holds stack frames, escaped or not, of any

@@ -13,14 +13,16 @@ var frameStart = regexp.MustCompile(
 		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
-		`|[│|] (?:/|~|<|[A-Za-z]:\\)[^|│]*:\d+ in \S+ *[|│]$` +
+		`|[│|] (?:/|~|<|[A-Za-z]:\\)[^|│]*:\d+ in \S+ *[|│]\s*$` +
+		`|│ ❱ +\d+ │` +
+		`|  \+ Exception Group Traceback ` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
 		`|from \S+:\d+:in ` +
 		`|[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$` +
 		`|❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)
 
 // frameSigns are texts without one of which no line matches frameStart.
-var frameSigns = []string{`File "`, "at ", ".go:", "#", "from ", "://", "❯", "│", "| "}
+var frameSigns = []string{`File "`, "at ", ".go:", "#", "from ", "://", "❯", "│", "| ", "+ Exc"}
 
 func holdsSign(line string, signs []string) bool {
 	for _, sign := range signs {

@@ -67,11 +67,13 @@ type richBox struct {
 
 func withoutRichBoxes(lines []string) []string {
 	var out []string
+	indent := 0
 	for i := 0; i < len(lines); i++ {
 		if !isRichHead(lines[i]) {
-			out = append(out, lines[i])
+			out = append(out, outdented(lines[i], indent))
 			continue
 		}
+		indent = len(lines[i]) - len(strings.TrimLeft(lines[i], " "))
 		box := richBox{out: append(out, pyHeading)}
 		for i++; i < len(lines); i++ {
 			inner, ok := insideBorder(lines[i])
@@ -81,9 +83,40 @@ func withoutRichBoxes(lines []string) []string {
 			box.line(inner)
 		}
 		out = box.out
-		if i < len(lines) && !strings.HasPrefix(strings.TrimLeft(lines[i], " "), "╰") && !strings.HasPrefix(lines[i], "+-") && !strings.HasPrefix(lines[i], "└") {
+		if i < len(lines) && !isRichFoot(lines[i]) {
 			i-- // the box was cut
 		}
+	}
+	return rejoinedLinks(out)
+}
+
+func isRichFoot(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return strings.HasPrefix(line, "╰") || strings.HasPrefix(line, "└") || strings.HasPrefix(line, "+-")
+}
+
+// outdented takes off the indentation that a logger's columns gave to a box and
+// to what is printed under it.
+func outdented(line string, indent int) string {
+	blanks := len(line) - len(strings.TrimLeft(line, " "))
+	return strings.TrimRight(line[min(indent, blanks):], " ")
+}
+
+// rejoinedLinks puts together the sentences between tracebacks that a narrow
+// terminal broke.
+func rejoinedLinks(lines []string) []string {
+	out := lines[:0:0]
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		for _, link := range []string{pyDirectCause, pyContext} {
+			joined := strings.TrimSpace(line)
+			for n := i + 1; len(joined) > 10 && joined != link && strings.HasPrefix(link, joined) && n < len(lines) && n < i+6; n++ {
+				if joined += " " + strings.TrimSpace(lines[n]); joined == link {
+					line, i = link, n
+				}
+			}
+		}
+		out = append(out, line)
 	}
 	return out
 }
