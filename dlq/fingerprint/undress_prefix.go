@@ -6,23 +6,56 @@ import (
 	"unicode/utf8"
 )
 
-// frameStart finds where the frame begins on a line of any language that prints
-// one frame a line, strictly enough that prose seldom matches.
-var frameStart = regexp.MustCompile(
-	`File "[^"]*"(?:, line \d+| in )` +
-		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
-		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
-		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
-		`|[│|] (?:/|~|<|[A-Za-z]:\\)[^|│]*:\d+ in \S+ *[|│]\s*$` +
-		`|│ ❱ +\d+ │` +
-		`|  \+ Exception Group Traceback ` +
-		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in ` +
-		`|[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$` +
-		`|❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)
+// frameForms are how a frame begins on a line, in any language that prints one
+// frame a line, strictly enough that prose seldom matches: a text that every such
+// line holds, and the form from there on.
+var frameForms = []struct {
+	sign string
+	// word says that the sign is a word of its own, run that the frame begins
+	// with the run of characters around the sign.
+	word, run bool
+	shape     *regexp.Regexp
+}{
+	{`File "`, false, false, regexp.MustCompile(`^File "[^"]*"(?:, line \d+| in )`)},
+	{"at ", true, false, regexp.MustCompile(`^at (?:async )?(?:(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?|\S+:\d+:\d+)\s*\{?"?$`)},
+	{".go:", false, true, regexp.MustCompile(`^\S*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$`)},
+	{"| ", false, false, regexp.MustCompile(`^\| (?:/|~|<|[A-Za-z]:\\)[^|]*:\d+ in \S+ *\|\s*$`)},
+	{"│ ", false, false, regexp.MustCompile(`^│ (?:(?:/|~|<|[A-Za-z]:\\)[^│]*:\d+ in \S+ *│\s*$|❱ +\d+ │)`)},
+	{"  + Exc", false, false, regexp.MustCompile(`^  \+ Exception Group Traceback `)},
+	{"#", false, false, regexp.MustCompile(`^#\d+ (?:\S+\(\d+\)|\[internal function\]): `)},
+	{"from ", false, false, regexp.MustCompile(`^from \S+:\d+:in `)},
+	{"://", false, true, regexp.MustCompile(`^[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$`)},
+	{"❯ ", false, false, regexp.MustCompile(`^❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)},
+}
 
-// frameSigns are texts without one of which no line matches frameStart.
-var frameSigns = []string{`File "`, "at ", ".go:", "#", "from ", "://", "❯", "│", "| ", "+ Exc"}
+// frameStart returns where on the line a frame begins; -1 if none does.
+func frameStart(line string) int {
+	first := -1
+	for _, form := range frameForms {
+		from := 0
+		for range 8 { // a line that repeats the sign more often holds no frame
+			i := strings.Index(line[from:], form.sign)
+			if i < 0 {
+				break
+			}
+			start := from + i
+			from = start + len(form.sign)
+			if form.run {
+				start = strings.LastIndexAny(line[:start], " \t\"") + 1
+			}
+			if form.word && start > 0 && isWord(rune(line[start-1])) {
+				continue
+			}
+			if form.shape.MatchString(line[start:]) {
+				if first < 0 || start < first {
+					first = start
+				}
+				break
+			}
+		}
+	}
+	return first
+}
 
 func holdsSign(line string, signs []string) bool {
 	for _, sign := range signs {
@@ -33,8 +66,59 @@ func holdsSign(line string, signs []string) bool {
 	return false
 }
 
-// digits are a number with the blanks that a logger pads it with.
-var digits = regexp.MustCompile(`[ \t]*\d+`)
+// shapeOf writes every number of a prefix, with the blanks that a logger pads it
+// with, as 0.
+func shapeOf(prefix string) string {
+	var b strings.Builder
+	for i := 0; i < len(prefix); {
+		if n := paddedNumber(prefix[i:]); n > 0 {
+			b.WriteByte('0')
+			i += n
+			continue
+		}
+		b.WriteByte(prefix[i])
+		i++
+	}
+	return b.String()
+}
+
+// paddedNumber returns the length of the blanks and digits that s begins with; 0
+// if it begins with no number.
+func paddedNumber(s string) int {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	digits := i
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	if i == digits {
+		return 0
+	}
+	return i
+}
+
+// shapeEnd returns where the prefix of the given shape ends on line; 0 if line
+// does not begin with it.
+func shapeEnd(shape, line string) int {
+	i := 0
+	for j := 0; j < len(shape); j++ {
+		switch {
+		case shape[j] == '0':
+			n := paddedNumber(line[i:])
+			if n == 0 {
+				return 0
+			}
+			i += n
+		case i < len(line) && line[i] == shape[j]:
+			i++
+		default:
+			return 0
+		}
+	}
+	return i
+}
 
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
@@ -43,14 +127,11 @@ var digits = regexp.MustCompile(`[ \t]*\d+`)
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
-		if !holdsSign(line, frameSigns) {
+		at := frameStart(line)
+		if at < 0 {
 			continue
 		}
-		at := frameStart.FindStringIndex(line)
-		if at == nil {
-			continue
-		}
-		shape := digits.ReplaceAllString(line[:at[0]], "0")
+		shape := shapeOf(line[:at])
 		if seen == 0 {
 			common = shape
 		}
@@ -64,17 +145,16 @@ func (u *undressed) logPrefix() {
 	if !strings.ContainsFunc(common, isWord) && !strings.HasPrefix(common, ">") {
 		return
 	}
-	pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(common), "0", `[ \t]*\d+`))
 	gap, matched := -1, 0
 	ends := make([]int, len(u.lines))
 	for i, line := range u.lines {
-		at := pattern.FindStringIndex(line)
-		if at == nil {
+		end := shapeEnd(common, line)
+		if end == 0 {
 			continue
 		}
-		ends[i] = at[1]
+		ends[i] = end
 		matched++
-		rest := line[at[1]:]
+		rest := line[end:]
 		if body := strings.TrimLeft(rest, " "); body != "" && (gap < 0 || len(rest)-len(body) < gap) {
 			gap = len(rest) - len(body)
 		}
