@@ -39,7 +39,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 		k.message = firstLine(in.ErrorMessage)
 	}
 	rootType := lastSegment(root.typ)
-	if named := lastSegment(in.ErrorType); named != "" && lang.bare != nil && lang.bare(e) && !lang.generic[named] {
+	if named := in.typeName(); named != "" && lang.bare != nil && lang.bare(e) && !lang.generic[named] {
 		// The stack carries a bare base class, or no type at all; the reporter
 		// knew the real one.
 		k.typ = named
@@ -48,7 +48,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 		}
 	}
 	if k.typ == "" {
-		k.typ = lastSegment(in.ErrorType)
+		k.typ = in.typeName()
 	}
 	// A cause that was printed without a stack is told where it was passed on.
 	stack := root
