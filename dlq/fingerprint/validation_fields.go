@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -100,7 +101,7 @@ func fieldsUnder(v any, path string, depth int, out *[]Rule, budget *int) bool {
 					*out = append(*out, Rule{Path: path, Rule: machineCode(firstString(item, "code", "error", "type", "kind")), Message: said})
 					continue
 				}
-				if !fieldsUnder(item, joinPath(path, itoa(i)), depth+1, out, budget) {
+				if !fieldsUnder(item, joinPath(path, strconv.Itoa(i)), depth+1, out, budget) {
 					return false
 				}
 			case nil:

@@ -348,5 +348,3 @@ func pathOf(v any) string {
 	}
 	return strings.Join(parts, ".")
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
