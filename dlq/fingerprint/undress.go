@@ -32,8 +32,11 @@ func undress(text string) undressed {
 	}
 	text = u.bound(text)
 	text = u.characters(text)
+	text = u.lineBreaksOf(text)
 	text = u.envelopes(text)
 	text = u.entities(text)
+	text = u.tableQuotes(text)
+	text = u.flattened(text)
 	u.lines = strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if n := len(u.lines); n > maxLines {
 		// Where a trace is innermost first its head matters, else its tail.
@@ -42,6 +45,7 @@ func undress(text string) undressed {
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
 	u.longLines()
+	u.doubleSpaced()
 	u.logPrefix()
 	u.pythonTools()
 	u.consoleWrap()
@@ -68,7 +72,7 @@ func (u *undressed) bound(text string) string {
 }
 
 var (
-	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	lineEnds = strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n", "\r", "\n")
 	// CSI, OSC and the two-byte escapes (ECMA-48 §5.3 and §5.4), then a lone ESC.
 	ansi = regexp.MustCompile("\x1b\\[[0-9;:?<=>!]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\^_]|\x1b")
 )

@@ -19,7 +19,7 @@ func (u *undressed) envelopes(text string) string {
 			break
 		}
 		u.step("%s", how)
-		text = u.characters(inner)
+		text = u.lineBreaksOf(u.characters(inner))
 	}
 	return u.escapedLines(text)
 }

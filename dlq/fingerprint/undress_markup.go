@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	escapedMarkup = regexp.MustCompile(`-&gt;|&quot;|&#x?[0-9a-fA-F]{2,4};|&lt;[\w.$]+&gt;|&nbsp;|(?i)</?(?:b|br|pre|p|div|html|span|body)\b[^<>]{0,200}>`)
+	escapedMarkup = regexp.MustCompile(`-&gt;|&quot;|&#x?[0-9a-fA-F]{1,4};|&lt;[\w.$]+&gt;|&nbsp;|(?i)</?(?:b|br|pre|p|div|html|span|body)\b[^<>]{0,200}>`)
 	// Elements that end a line of the page. Only names of HTML: <module>, <init>
 	// and <anonymous> are names of functions.
 	blockMarkup  = regexp.MustCompile(`(?i)</?(?:p|div|pre|li|ul|ol|h[1-6]|tr|table|tbody|section|header|main|body|html|head|title|hr|style|script|meta|link|blockquote|textarea|summary|details)\b[^<>]{0,400}>`)

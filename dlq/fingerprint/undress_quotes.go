@@ -125,7 +125,7 @@ func fieldQuotation(s string) (string, bool) {
 		open := from + at[1] - 1
 		inner, n, ok := quotedText(s[open:])
 		if !ok {
-			break
+			inner = s[open+1:] // the record was cut
 		}
 		if len(inner) > len(best) && strings.Count(inner, `\n`) > 1 && traceShape.MatchString(inner) {
 			best = inner
