@@ -6,8 +6,6 @@ import (
 )
 
 var (
-	jsAt    = regexp.MustCompile(`^\s*at (?:async )?(.+?)\s*(?:\{|,)?$`)
-	jsPlace = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
 	jsIndex = regexp.MustCompile(`\(index \d+\)$`)
 	jsAlias = regexp.MustCompile(` \[as [^\]]*\]$`)
 	// An address or a path must follow the sign: else it is a mailbox.
@@ -30,23 +28,46 @@ func jsFrame(line string) *frame {
 	if holdsSign(line, otherSources) {
 		return nil
 	}
-	m := jsAt.FindStringSubmatch(line)
-	if m == nil || jsIndex.MatchString(m[1]) {
+	text := strings.TrimRight(line[i+len("at "):], " \t")
+	text = strings.TrimRight(strings.TrimRight(text, "{,"), " \t")
+	text = strings.TrimSpace(strings.TrimPrefix(text, "async "))
+	if text == "" || jsIndex.MatchString(text) {
 		return nil
 	}
-	function, location := "", m[1]
+	function, location := "", text
 	if open := strings.Index(location, " ("); open > 0 && strings.HasSuffix(location, ")") {
 		function, location = location[:open], location[open+2:len(location)-1]
 	}
-	place := jsPlace.FindStringSubmatch(location)
-	if place == nil || strings.ContainsAny(place[1], " ") && function == "" {
+	place, ok := withoutPlace(location)
+	if !ok || strings.ContainsAny(place, " ") && function == "" {
 		return nil
 	}
-	unit := jsUnit(place[1])
+	unit := jsUnit(place)
 	if unit == "" {
 		return nil
 	}
-	return &frame{Frame: Frame{Function: clip(jsFunction(function), 200), Unit: clip(unit, 200)}, path: place[1]}
+	return &frame{Frame: Frame{Function: clip(jsFunction(function), 200), Unit: clip(unit, 200)}, path: place}
+}
+
+// withoutPlace cuts ":line" or ":line:column" off a location; false if it has
+// none.
+func withoutPlace(location string) (string, bool) {
+	rest, ok := cutNumber(location)
+	if !ok {
+		return "", false
+	}
+	if shorter, ok := cutNumber(rest); ok {
+		rest = shorter
+	}
+	return rest, true
+}
+
+func cutNumber(s string) (string, bool) {
+	digits := strings.TrimRight(s, "0123456789")
+	if len(digits) == len(s) || !strings.HasSuffix(digits, ":") {
+		return s, false
+	}
+	return digits[:len(digits)-1], true
 }
 
 func jsFunction(name string) string {
