@@ -71,7 +71,7 @@ type dotnetCall struct {
 // is translated, so it goes by the shape: a word or two, a dotted name, arguments
 // in parentheses, and nothing behind them but a place.
 func dotnetFrame(line string) *frame {
-	if len(line) > longestFrame || strings.IndexByte(line, '(') < 1 {
+	if len(line) > maxLine || strings.IndexByte(line, '(') < 1 {
 		return nil
 	}
 	s := strings.TrimLeft(line, " \t")

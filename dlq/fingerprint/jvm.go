@@ -61,7 +61,7 @@ var (
 // jvmFrame reads one frame line; nil if it is none. A frame without a useful
 // name (a synthetic accessor) is returned with an empty Function.
 func jvmFrame(line string) *frame {
-	if len(line) > longestFrame || !strings.Contains(line, "at ") {
+	if len(line) > maxLine || !strings.Contains(line, "at ") {
 		return nil
 	}
 	if strings.Contains(line, " (") || strings.Contains(line, " + ") {

@@ -7,6 +7,7 @@ const (
 	maxHead       = 256 << 10 // bytes looked at from the start of a text
 	maxTail       = 256 << 10 // and from its end
 	maxLines      = 4000
+	maxLine       = 4096 // bytes
 	maxExceptions = 50
 	maxFrames     = 500 // of one exception
 	maxGroupDepth = 8
@@ -72,7 +73,7 @@ func (l *language) template(typ, message string) string {
 func chooseLanguage(lines []string, hint string) *language {
 	counts := make([]int, len(languages))
 	for _, line := range lines {
-		if len(line) > longestFrame {
+		if len(line) > maxLine {
 			continue
 		}
 		for i, l := range languages {

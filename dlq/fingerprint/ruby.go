@@ -86,7 +86,7 @@ type rubyCall struct {
 
 func rubyCallIn(line string) (rubyCall, bool) {
 	var c rubyCall
-	if len(line) > longestFrame && !strings.Contains(line[:longestFrame], ":in ") || !strings.Contains(line, ":") {
+	if len(line) > maxLine && !strings.Contains(line[:maxLine], ":in ") || !strings.Contains(line, ":") {
 		return c, false
 	}
 	t := line

@@ -12,7 +12,7 @@ func TestTraceThatLostItsLineBreaksIsRead(t *testing.T) {
 		wantSame(t, trace, "2026-02-11 INFO next\n"+strings.ReplaceAll(strings.TrimSpace(trace), "\n", "   ")+"\n2026-02-11 INFO last\n")
 	}
 	r := ofTrace(strings.Join(strings.Fields(javaTrace), " "))
-	if len(r.Steps) != 1 || r.Steps[0] != "one line broken into frames" {
+	if len(r.Steps) != 1 || r.Steps[0] != "a trace on one line broken into lines" {
 		t.Errorf("steps %q", r.Steps)
 	}
 }
