@@ -104,7 +104,7 @@ func TestUnknownTextFallsBackToItsMessage(t *testing.T) {
 		"ruby": "/app/a.rb:3:in `read': bad header (HeaderError)\n\tfrom /app/b.rb:9:in `run'\n",
 		".net": "Acme.HeaderException: bad header\n   at Acme.Header.Parse(String name) in C:\\src\\Header.cs:line 12\n   at Acme.Reader.Read()\n",
 		"php":  "PHP Fatal error:  Uncaught HeaderException: bad header in /app/a.php:3\nStack trace:\n#0 /app/b.php(9): read('x')\n#1 {main}\n",
-		"rust": "thread 'main' panicked at src/header.rs:12:9:\nbad header\n",
+		"perl": "bad header at /app/lib/Header.pm line 12.\n\tHeader::parse('x') called at /app/run.pl line 9\n",
 	} {
 		r := ofTrace(trace)
 		if r.Mode != ModeMessage || len(r.Frames) > 0 || r.Confidence != ConfidenceLow {

@@ -54,7 +54,7 @@ type language struct {
 }
 
 // languages in the order that settles ties.
-var languages = []*language{&python, &jvm, &golang, &javascript}
+var languages = []*language{&python, &jvm, &rust, &powershell, &native, &golang, &javascript}
 
 func (l *language) recursion(typ, message string) bool {
 	return l.stackOverflow[typ] || l.overflowText != "" && strings.Contains(message, l.overflowText)
