@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ var native = language{
 	parse:   parseNative,
 	noise:   nativeNoise,
 	library: nativeLibrary,
-	generic: set("SIGABRT", "abort", nativeAssertion, nativeCheck, "runtime error", "runtime_error", "logic_error", "exception"),
+	generic: set("SIGABRT", "abort", nativeAssertion, nativeCheck, "runtime error", "runtime_error", "logic_error", "exception", "FATAL ERROR"),
 	// What a sanitizer calls it, and what Windows does.
 	stackOverflow: set("stack-overflow", "STACK_OVERFLOW", "EXCEPTION_STACK_OVERFLOW"),
 	clean:         cleanNative,
@@ -34,16 +35,16 @@ const (
 var (
 	// gdb: #1  0x… in f (a=1) at x.c:12, or from /lib/x.so.6; lldb: frame #1: 0x… app`f(a=1) at x.c:12:3.
 	nativeGDB  = regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(.+?) ?\(.*?(?:\) (at|from) (.+?)(?::\d+(?::\d+)?)?|\))$`)
-	nativeLLDB = regexp.MustCompile("^\\s*\\*? ?frame #\\d+: 0x[0-9a-fA-F]+ ([^`]*)`(.+?)(?: at ([^ ]+?):\\d+(?::\\d+)?)?(?: \\[[^\\]]*\\])*$")
+	nativeLLDB = regexp.MustCompile("^\\s*\\*? ?frame #\\d+: 0x[0-9a-fA-F]+ ([^`]*)`(.+?)(?: \\+ \\d+)?(?: at ([^ ]+?):\\d+(?::\\d+)?)?(?: \\[[^\\]]*\\])*$")
 	// sanitizers: #1 0x… in f(int) /x.c:12:3, or (/lib/x.so.6+0x…); without an address from ThreadSanitizer.
-	nativeSanitizer = regexp.MustCompile(`^#\d+ (?:0x[0-9a-fA-F]+ )?(?:in )?(\S.*?)?(?: ?\(([^()\s]+?)\s?\+ ?0x[0-9a-fA-F]+\)| (<null>|(?:[A-Za-z]:[\\/]|/|\.{1,2}/)?[^\s()\[\]]+\.\w+|[^\s()\[\]]*/[^\s()\[\]]+)(?::\d+(?::\d+)?)?(?: \([^()]*\+0x[0-9a-fA-F]+\))?)?(?: \(BuildId: [0-9a-f]*\))?$`)
+	nativeSanitizer = regexp.MustCompile(`^#\d+ (?:0x[0-9a-fA-F]+ )?(?:in )?((?:\(anonymous namespace\)|[^\s(]).*?)?(?:\s*\(([^()\s]+?)\s?\+ ?0x[0-9a-fA-F]+\)| (<null>|(?:[A-Za-z]:[\\/]|/|\.{1,2}/)?[^\s()\[\]]+\.\w+|[^\s()\[\]]*/[^\s()\[\]]+)(?::\d+(?::\d+)?)?(?: \([^()]*\+0x[0-9a-fA-F]+\))?)?(?: \(BuildId: [0-9a-f]*\))?$`)
 	nativeChromium  = regexp.MustCompile(`^#\d+ 0x[0-9a-fA-F]+ (.+?) \[([^\]\s]+?)(?::\d+(?::\d+)?|\+0x[0-9a-fA-F]+)?\]$`)
 	// systemd-coredump: #1  0x… f (libx.so.6 + 0x…).
 	nativeCoredump = regexp.MustCompile(`^#\d+\s+0x[0-9a-fA-F]+ (\S.*?) \((\S+) \+ 0x[0-9a-fA-F]+\)$`)
 	// Android: #01 pc 0004f2c4  /lib/x.so (f+164) (BuildId: …).
 	nativeAndroid = regexp.MustCompile(`^#\d+\s+pc [0-9a-fA-F]+\s+(\S+)(?: \(offset 0x[0-9a-fA-F]+\))?(?: \((.+?)(?:\+\d+)?\))?(?: \(BuildId: [0-9a-f]+\))?$`)
 	// backward-cpp: #1    Source "/x.cpp", line 12, in f; Object "/x.so", at 0x…, in f.
-	nativeBackward = regexp.MustCompile(`^#\d+\s+(?:Source|Object) "([^"]*)", (?:line \d+|at 0x[0-9a-fA-F]+),(?: in (.*))?$`)
+	nativeBackward = regexp.MustCompile(`^#\d+\s+(?:Source|Object) "([^"]*)", (?:line \d+|at 0x[0-9a-fA-F]+),(?: in (.*?)(?: \[0x[0-9a-fA-F]+\])?)?$`)
 	// Valgrind, once its process number is cut off: at 0x…: f (x.c:12), by 0x…: f (in /lib/x.so).
 	nativeValgrind = regexp.MustCompile(`^(?:==\d+==\s+)?\s*(?:at|by) 0x[0-9A-Fa-f]+: (.+?) \((?:in (\S.*?)|([^()\s]+):\d+)\)$`)
 	nativeUnnamed  = regexp.MustCompile(`^(?:==\d+==\s+)?\s*(?:at|by) 0x[0-9A-Fa-f]+: (\S+)$`)
@@ -67,6 +68,7 @@ var (
 )
 
 var (
+	nativePHP      = regexp.MustCompile(`^#\d+ [^()]+\(\d+\): `)
 	nativeHandler  = regexp.MustCompile(`^#\d+\s+<signal handler called>`)
 	nativeNumber   = regexp.MustCompile(`^\s*(?:\* )?(?:frame )?#?([0-9a-f]{1,3})(?:#|:|\s)`)
 	nativeGDBHead  = regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?[^\s(/\[{].*`)
@@ -156,6 +158,9 @@ func nativeHashFrame(t string) *frame {
 	if nativeHandler.MatchString(t) {
 		return &frame{Frame: Frame{Function: nativeSignalFrame}}
 	}
+	if strings.Contains(t, "): ") && nativePHP.MatchString(t) {
+		return nil
+	}
 	if m := nativeBackward.FindStringSubmatch(t); m != nil {
 		return nativePlaced(m[2], m[1])
 	}
@@ -183,7 +188,7 @@ func nativeHashFrame(t string) *frame {
 }
 
 func phpCall(function string) bool {
-	return function != "" && (strings.ContainsRune("/[{", rune(function[0])) || strings.Contains(function, "): ") || strings.Contains(function, "): "))
+	return function != "" && strings.IndexByte("/[{", function[0]) >= 0
 }
 
 // nativeBangFrame reads module!function as Windows tools print it, and as
@@ -431,7 +436,7 @@ func nativeFrameAt(lines []string, i int) *frame {
 
 // nativeOpen says that an argument list of gdb's is not closed on the line.
 func nativeOpen(line string) bool {
-	return strings.Contains(line, " (") && !strings.Contains(line, ") at ") && !strings.Contains(line, ") from ") && !strings.HasSuffix(line, "()")
+	return strings.Count(line, "(") > strings.Count(line, ")")
 }
 
 // parseNative takes the stack of the thread that crashed, and the first line
@@ -454,21 +459,34 @@ type nativeStack struct {
 	frames  []frame
 	thread  int // gdb's number; 0 where there is none
 	crashed bool
+	// outermostFirst says that the frames are numbered downwards.
+	outermostFirst bool
+}
+
+// innermostFirst returns the frames in the order of this package.
+func (s nativeStack) innermostFirst() []frame {
+	if s.outermostFirst {
+		slices.Reverse(s.frames)
+	}
+	return s.frames
 }
 
 func nativeStacks(lines []string) []nativeStack {
 	var stacks []nativeStack
-	last, blank := -1, true
+	last, rising, blank := -1, false, true
 	next := nativeStack{}
 	for i, line := range lines {
 		if f := nativeFrameAt(lines, i); f != nil {
 			number := nativeNumberOf(line)
-			if len(stacks) == 0 || number >= 0 && number <= last && number == 0 || number < 0 && blank {
+			falling := last > 0 && number == last-1 && !rising
+			if len(stacks) == 0 || number == 0 && !falling || number < 0 && blank {
 				if len(stacks) == maxExceptions {
 					return stacks
 				}
-				stacks, next = append(stacks, next), nativeStack{}
+				stacks, next, last, rising = append(stacks, next), nativeStack{}, -1, false
 			}
+			stacks[len(stacks)-1].outermostFirst = falling
+			rising = rising || last >= 0 && number > last
 			last, blank = number, false
 			s := &stacks[len(stacks)-1]
 			if len(s.frames) < maxLines {
@@ -515,26 +533,26 @@ func nativeCrashStack(stacks []nativeStack) []frame {
 	threads := false
 	for _, s := range stacks {
 		if s.crashed {
-			return s.frames
+			return s.innermostFirst()
 		}
 		threads = threads || s.thread > 0
 	}
 	if !threads {
-		return stacks[0].frames
+		return stacks[0].innermostFirst()
 	}
 	for _, s := range stacks {
 		for _, f := range s.frames {
 			if f.Function == nativeSignalFrame || f.Function == "abort" || f.Function == "__GI_abort" || f.Function == "raise" || f.Function == "__GI_raise" {
-				return s.frames
+				return s.innermostFirst()
 			}
 		}
 	}
 	for _, s := range stacks {
 		if s.thread == 1 {
-			return s.frames
+			return s.innermostFirst()
 		}
 	}
-	return stacks[0].frames
+	return stacks[0].innermostFirst()
 }
 
 const nativeSignalFrame = "<signal handler called>"

@@ -119,7 +119,7 @@ type psParser struct {
 
 func (p *psParser) line(lines []string, i int) {
 	line := lines[i]
-	if m := psProperty.FindStringSubmatch(line); m != nil {
+	if m := psProperty.FindStringSubmatch(line); m != nil && !psConcise.MatchString(line) {
 		p.property(lines, i, m[1], m[2])
 		return
 	}
@@ -205,13 +205,12 @@ func (p *psParser) property(lines []string, i int, name, value string) {
 // psWhole joins a value that a console of fixed width broke: what follows is
 // indented, without a sign of its own.
 func psWhole(lines []string, i int, value string) string {
-	value = strings.TrimRight(value, "\r")
 	for j := i + 1; j < len(lines) && j <= i+6; j++ {
 		rest := strings.TrimLeft(lines[j], " ")
 		if rest == "" || rest == lines[j] || strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "|") || psProperty.MatchString(lines[j]) || psStack.MatchString(lines[j]) {
 			break
 		}
-		value += rest
+		value = strings.TrimRight(value, " ") + strings.TrimRight(rest, " ")
 	}
 	return strings.TrimSpace(value)
 }
@@ -267,8 +266,11 @@ func psMarked(source, marks string) string {
 	return psHead(string(text[from:until]))
 }
 
+// psHead is the head of a statement, without the quotes of its literals: they
+// are source text, the same in every run.
 func psHead(statement string) string {
-	s := strings.TrimSpace(strings.Trim(strings.TrimSpace(statement), "….+|"))
+	s := strings.NewReplacer(`"`, "", "'", "", "`", "").Replace(clip(statement, 4096))
+	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), "….+|"))
 	s = strings.TrimSpace(strings.TrimSuffix(clipRunes(s, longestStatement), "..."))
 	if i := strings.Index(s, " ..."); i >= 0 {
 		s = s[:i]

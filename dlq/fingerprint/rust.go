@@ -65,9 +65,10 @@ func rustCounts(line string) bool {
 		return ok || strings.Contains(line, "thread '")
 	case strings.Contains(line, ".rs:"):
 		return rustPlaceOf(line) != "" || strings.HasPrefix(strings.TrimSpace(line), "Location:")
-	case strings.Contains(line, "Caused by:"):
-		// The JVM writes its cause on the same line.
-		return strings.TrimSpace(line) == "Caused by:"
+	case strings.Contains(line, "Caused by:"), strings.Contains(line, "Location:"):
+		// Others write the cause on the same line.
+		t := strings.TrimSpace(line)
+		return t == "Caused by:" || t == "Location:"
 	case strings.Contains(line, "has overflowed its stack"), strings.HasPrefix(line, "fatal runtime error: "), strings.HasPrefix(line, "The application panicked (crashed)."):
 		return true
 	case strings.Contains(line, "memory allocation of "):
@@ -364,6 +365,7 @@ func rustHeader(lines []string, i int) (*exception, int, bool) {
 	rest := strings.TrimSpace(m[1])
 	if place := rustPlace.FindStringSubmatch(rest); place != nil {
 		e.frames = rustPlaceFrames(place[1], i)
+		e.message = []string{""} // the header itself holds nothing of it
 		next := i + 1
 		for next < len(lines) && !rustMessageEnds(lines[next]) && len(e.message) < maxLines {
 			e.message = append(e.message, lines[next])

@@ -263,7 +263,9 @@ var frameStart = regexp.MustCompile(
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in `)
+		`|from \S+:\d+:in ` +
+		`|\+ (?:CategoryInfo|FullyQualifiedErrorId) +: ` +
+		`|#\d+ +0x[0-9a-fA-F]{4,} in `)
 
 var digits = regexp.MustCompile(`\d+`)
 
