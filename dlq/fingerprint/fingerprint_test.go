@@ -15,6 +15,9 @@ func TestEachLanguageIsRecognisedAndRead(t *testing.T) {
 		"jvm":        {"parse@com.example.invoices.Header", "read@com.example.invoices.Reader", "run@com.example.worker.Worker"},
 		"go":         {"invoices.(*Header).parse@example.com/invoices", "invoices.Read@example.com/invoices", "main.run@main"},
 		"javascript": {"parse@header.js", "read@reader.js", "run@worker.js"},
+		"rust":       rustFrames,
+		"powershell": {"@Import-Sheet.ps1"},
+		"native":     {"pdf::XRef::readEntry@xref.cc", "pdf::Document::open@document.cc", "main@render.cc"},
 	}
 	for language, trace := range traces {
 		r := ofTrace(trace)

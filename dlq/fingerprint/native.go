@@ -82,8 +82,6 @@ var (
 	nativeThread   = regexp.MustCompile(`^Thread (\d+) \(`)
 )
 
-var nativeFrameHints = []string{"0x", "!", "#", "@ ", "frame #", ".so", "]"}
-
 func nativeCounts(line string) bool {
 	if nativeFrame(line) != nil {
 		return true
@@ -155,20 +153,26 @@ func nativeFrame(line string) *frame {
 // nativeHashFrame reads the layouts that number frames as #1. PHP does so too:
 // its number is followed by a path and arguments.
 func nativeHashFrame(t string) *frame {
-	if nativeHandler.MatchString(t) {
+	if strings.Contains(t, nativeSignalFrame) && nativeHandler.MatchString(t) {
 		return &frame{Frame: Frame{Function: nativeSignalFrame}}
 	}
 	if strings.Contains(t, "): ") && nativePHP.MatchString(t) {
 		return nil
 	}
-	if m := nativeBackward.FindStringSubmatch(t); m != nil {
-		return nativePlaced(m[2], m[1])
+	if strings.Contains(t, ` "`) {
+		if m := nativeBackward.FindStringSubmatch(t); m != nil {
+			return nativePlaced(m[2], m[1])
+		}
 	}
-	if m := nativeAndroid.FindStringSubmatch(t); m != nil {
-		return nativeMade(m[2], "", m[1])
+	if strings.Contains(t, " pc ") {
+		if m := nativeAndroid.FindStringSubmatch(t); m != nil {
+			return nativeMade(m[2], "", m[1])
+		}
 	}
-	if m := nativeCoredump.FindStringSubmatch(t); m != nil {
-		return nativeMade(m[1], "", m[2])
+	if strings.Contains(t, " + 0x") {
+		if m := nativeCoredump.FindStringSubmatch(t); m != nil {
+			return nativeMade(m[1], "", m[2])
+		}
 	}
 	if strings.Contains(t, " at ") || strings.Contains(t, " from ") || strings.HasSuffix(t, ")") && strings.Contains(t, " in ") && strings.Contains(t, "  0x") {
 		if m := nativeGDB.FindStringSubmatch(t); m != nil && !phpCall(m[1]) {
@@ -178,10 +182,15 @@ func nativeHashFrame(t string) *frame {
 			return nativeMade(m[1], m[3], "")
 		}
 	}
-	if m := nativeChromium.FindStringSubmatch(t); m != nil {
-		return nativePlaced(m[1], m[2])
+	if t[len(t)-1] == ']' {
+		if m := nativeChromium.FindStringSubmatch(t); m != nil {
+			return nativePlaced(m[1], m[2])
+		}
 	}
-	if m := nativeSanitizer.FindStringSubmatch(t); m != nil && (strings.Contains(t, " 0x") || m[2] != "" || strings.Contains(t, "+0x")) && !phpCall(m[1]) {
+	if !strings.Contains(t, " 0x") && !strings.Contains(t, "+0x") && !strings.Contains(t, "+ 0x") {
+		return nil
+	}
+	if m := nativeSanitizer.FindStringSubmatch(t); m != nil && !phpCall(m[1]) {
 		return nativeMade(strings.TrimPrefix(m[1], "in "), strings.Trim(m[3], "<>"), m[2])
 	}
 	return nil
@@ -259,7 +268,10 @@ func nativeModule(path string) string {
 	if i := strings.LastIndex(path, "!"); i >= 0 {
 		name = path[i+1:] // x.apk!libx.so
 	}
-	return nativeLibFile.ReplaceAllString(name, "$1$2$3")
+	if strings.Contains(name, ".so") || strings.HasSuffix(name, ".dylib") {
+		return nativeLibFile.ReplaceAllString(name, "$1$2$3")
+	}
+	return name
 }
 
 // appleSymbol drops what stands in place of a symbol that is not known: an
@@ -283,19 +295,27 @@ func nativeFunction(symbol string) string {
 	if strings.HasPrefix(s, "0x") && strings.Trim(s[2:], "0123456789abcdefABCDEF") == "" {
 		return ""
 	}
-	s = nativeOffset.ReplaceAllString(s, "")
-	s = nativeSuffix.ReplaceAllString(s, "")
+	if strings.Contains(s, "+0x") {
+		s = nativeOffset.ReplaceAllString(s, "")
+	}
+	if strings.ContainsAny(s, ".@") {
+		s = nativeSuffix.ReplaceAllString(s, "")
+	}
 	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "__Z") {
 		s = demangled(s)
 	}
-	if rustHash.MatchString(s) || strings.Contains(s, "$LT$") || strings.Contains(s, "{{closure}}") {
+	if strings.Contains(s, "::h") && rustHash.MatchString(s) || strings.Contains(s, "$LT$") || strings.Contains(s, "{{closure}}") {
 		return rustFunction(s)
 	}
 	if strings.HasPrefix(s, "-[") || strings.HasPrefix(s, "+[") {
 		return s // an Objective-C method
 	}
-	s = nativeClone.ReplaceAllString(s, "")
-	s = nativeLambda.ReplaceAllString(s, "{lambda}")
+	if strings.Contains(s, "[") {
+		s = nativeClone.ReplaceAllString(s, "")
+	}
+	if strings.Contains(s, "lambda") || strings.Contains(s, "$_") {
+		s = nativeLambda.ReplaceAllString(s, "{lambda}")
+	}
 	if strings.Contains(s, "__") {
 		s = nativeNumbered.ReplaceAllString(s, "$1")
 	}

@@ -49,10 +49,42 @@ func psCounts(line string) bool {
 	if strings.Contains(line, "+ CategoryInfo") || strings.Contains(line, "FullyQualifiedErrorId") || strings.Contains(line, "ScriptStackTrace ") {
 		return psProperty.MatchString(line)
 	}
-	if !strings.Contains(line, ".ps") && !strings.Contains(line, ".PS") && !strings.Contains(line, ", <") {
-		return false
+	return psIsStack(line) || psNamesScript(line, ":") && (psConcise.MatchString(line) || psPlace.MatchString(line))
+}
+
+// psIsStack says that a line is one level of a script stack trace.
+func psIsStack(line string) bool {
+	return strings.Contains(line, ", ") && (psNamesScript(line, ":") || strings.Contains(line, ", <")) && psStack.MatchString(line)
+}
+
+// psNamesScript says that a line holds a script's name with after behind it. It
+// only spares the expressions below most lines.
+func psNamesScript(line, after string) bool {
+	for rest := line; ; {
+		i := strings.Index(rest, ".")
+		if i < 0 || i+3 > len(rest) {
+			return false
+		}
+		rest = rest[i+1:]
+		if rest[0]|' ' != 'p' || rest[1]|' ' != 's' {
+			continue
+		}
+		end := strings.TrimLeft(rest[2:], "mMdD1")
+		if strings.HasPrefix(strings.TrimLeft(end, " "), after) {
+			return true
+		}
 	}
-	return psConcise.MatchString(line) || psPlace.MatchString(line) || psStack.MatchString(line)
+}
+
+// psPropertyOf reads a property of a record; nil if the line is none.
+func psPropertyOf(line string) []string {
+	if !strings.Contains(line, " : ") && !strings.Contains(line, ": ") {
+		return nil
+	}
+	if t := strings.TrimLeft(line, " \t+"); t == "" || strings.IndexByte("CFPSTIEM", t[0]) < 0 {
+		return nil
+	}
+	return psProperty.FindStringSubmatch(line)
 }
 
 // psFrameAt reads a place at line i: of the error itself, or of one level of a
@@ -119,7 +151,7 @@ type psParser struct {
 
 func (p *psParser) line(lines []string, i int) {
 	line := lines[i]
-	if m := psProperty.FindStringSubmatch(line); m != nil && !psConcise.MatchString(line) {
+	if m := psPropertyOf(line); m != nil && !psConcise.MatchString(line) {
 		p.property(lines, i, m[1], m[2])
 		return
 	}
@@ -130,7 +162,7 @@ func (p *psParser) line(lines []string, i int) {
 
 // place adds a frame. A second place with nothing in common is another error.
 func (p *psParser) place(lines []string, i int, f frame) {
-	if psStack.MatchString(lines[i]) {
+	if psIsStack(lines[i]) {
 		p.stack = append(p.stack, f)
 		if p.first < 0 {
 			p.first = i
@@ -207,7 +239,7 @@ func (p *psParser) property(lines []string, i int, name, value string) {
 func psWhole(lines []string, i int, value string) string {
 	for j := i + 1; j < len(lines) && j <= i+6; j++ {
 		rest := strings.TrimLeft(lines[j], " ")
-		if rest == "" || rest == lines[j] || strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "|") || psProperty.MatchString(lines[j]) || psStack.MatchString(lines[j]) {
+		if rest == "" || rest == lines[j] || strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "|") || psPropertyOf(lines[j]) != nil || psIsStack(lines[j]) {
 			break
 		}
 		value = strings.TrimRight(value, " ") + strings.TrimRight(rest, " ")
@@ -219,7 +251,7 @@ func psWhole(lines []string, i int, value string) string {
 func psStatement(lines []string, i int) string {
 	for j := i; j < len(lines) && j < i+3; j++ {
 		m := psSource.FindStringSubmatch(lines[j])
-		if m == nil || psProperty.MatchString(lines[j]) {
+		if m == nil || psPropertyOf(lines[j]) != nil {
 			continue
 		}
 		if j+1 < len(lines) && psUnderline.MatchString(lines[j+1]) {
