@@ -44,7 +44,7 @@ var jsLoaderFunctions = set("__w_pdfjs_require__", "__webpack_require__", "webpa
 // jsFrame reads one frame line; nil if it is none.
 func jsFrame(line string) *frame {
 	i := strings.Index(line, "at ")
-	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" {
+	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" || !jsEndsInPlace(line) {
 		return nil
 	}
 	m := jsAt.FindStringSubmatch(line)
@@ -64,6 +64,17 @@ func jsFrame(line string) *frame {
 		return nil
 	}
 	return &frame{Frame: Frame{Function: clip(jsFunction(function), 200), Unit: clip(unit, 200)}, path: place[1]}
+}
+
+// jsEndsInPlace says that a line ends in ":12" or in a bracket behind a blank. It
+// spares the expressions the frames of other languages.
+func jsEndsInPlace(line string) bool {
+	t := strings.TrimRight(line, " \t\n\v\f\r{,")
+	if strings.HasSuffix(t, ")") {
+		return strings.Contains(t, " (")
+	}
+	bare := strings.TrimRight(t, "0123456789")
+	return bare != t && strings.HasSuffix(bare, ":")
 }
 
 func jsFunction(name string) string {

@@ -8,7 +8,8 @@ const (
 	maxTail       = 256 << 10 // and from its end
 	maxLines      = 4000
 	maxExceptions = 50
-	maxFrames     = 500 // of one exception
+	maxFrames     = 500      // of one exception
+	maxFrameLine  = 16 << 10 // bytes of a line that may be a frame
 	maxGroupDepth = 8
 	maxCycle      = 8
 	maxKeyFrames  = 3
@@ -72,6 +73,9 @@ func (l *language) template(typ, message string) string {
 func chooseLanguage(lines []string, hint string) *language {
 	counts := make([]int, len(languages))
 	for _, line := range lines {
+		if len(line) > maxFrameLine {
+			continue // no runtime prints one that long
+		}
 		for i, l := range languages {
 			if l.counts(line) {
 				counts[i]++

@@ -31,9 +31,6 @@ const (
 )
 
 var (
-	rustNumbered  = regexp.MustCompile(`^\s*\d+:\s+(?:0x[0-9a-f]+ - )?(\S.*)$`)
-	rustSymbol    = regexp.MustCompile(`^(?:(?:[\w$<&{*(\[.]|_\$)\S*(?: as [^\s:]\S*| for \S+|<impl \S+)*.*::.*|_?_?rust_\w+|_?main|_start|__libc_start\w*|start_thread|_?_?clone3?|BaseThreadInitThunk|RtlUserThreadStart|invoke_main|<unknown>)$`)
-	rustAt        = regexp.MustCompile(`^\s+at (\S.*\.\w+):\d+(?::\d+)?$`)
 	rustPanicked  = regexp.MustCompile(`panicked at (.*)$`)
 	rustPlace     = regexp.MustCompile(`^((?:[A-Za-z]:[\\/])?[^:'"]+\.\w+):\d+(?::\d+)?:?$`)
 	rustOldEnd    = regexp.MustCompile(`['"](?:,|:| at) \(?((?:[A-Za-z]:[\\/])?[^:'"]+\.\w+):\d+(?::\d+)?\)?$`)
@@ -79,30 +76,61 @@ func rustCounts(line string) bool {
 	return rustSymbolOf(line) != ""
 }
 
-// rustPlaceOf reads the line under a symbol; "" if it is none.
+// rustPlaceOf reads the line under a symbol; "" if it is none. It is written out
+// since every line of every trace passes here.
 func rustPlaceOf(line string) string {
-	if !strings.Contains(line, " at ") {
+	if !strings.Contains(line, " at ") || len(line) > longestRustLine {
 		return ""
 	}
-	m := rustAt.FindStringSubmatch(line)
-	if m == nil || strings.ContainsAny(m[1], "()") || !strings.HasSuffix(m[1], ".rs") && !strings.ContainsAny(m[1], `/\`) {
+	place, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "at ")
+	if !ok || strings.ContainsAny(place, "()") {
 		return ""
 	}
-	return m[1]
+	path := withoutNumber(place)
+	if path == place {
+		return ""
+	}
+	path = withoutNumber(path)
+	if strings.HasSuffix(path, ".rs") || strings.ContainsAny(path, `/\`) && strings.LastIndexByte(path, '.') > strings.LastIndexAny(path, `/\`) {
+		return path
+	}
+	return ""
 }
+
+// withoutNumber drops a line or column, ":12", from the end of s.
+func withoutNumber(s string) string {
+	t := strings.TrimRight(s, "0123456789")
+	if t == s || !strings.HasSuffix(t, ":") || len(t) < 3 {
+		return s
+	}
+	return t[:len(t)-1]
+}
+
+// longestRustLine is more than the longest symbol with its type arguments.
+const longestRustLine = 8 << 10
 
 // rustSymbolOf reads the symbol of a numbered line; "" if it is none. A list of
 // causes is numbered too: a symbol has a path and no sentence.
 func rustSymbolOf(line string) string {
-	if !strings.Contains(line, ": ") {
+	if len(line) > longestRustLine {
 		return ""
 	}
-	m := rustNumbered.FindStringSubmatch(line)
-	if m == nil || !rustSymbol.MatchString(m[1]) {
+	t := strings.TrimLeft(line, " \t")
+	s := strings.TrimLeft(t, "0123456789")
+	if s == t || !strings.HasPrefix(s, ": ") {
 		return ""
 	}
-	s := strings.TrimSpace(m[1])
-	if strings.Contains(s, ": ") || strings.HasSuffix(s, "]") && !strings.Contains(s, "<") && strings.Contains(s, " ") || rustSentence(s) {
+	s = strings.TrimSpace(s[2:])
+	if address, rest, ok := strings.Cut(s, " - "); ok && strings.HasPrefix(address, "0x") && !strings.Contains(address, " ") {
+		s = strings.TrimSpace(rest)
+	}
+	if !strings.Contains(s, "::") {
+		if rustEdges[s] || s == "<unknown>" || strings.HasPrefix(s, "rust_") || strings.HasPrefix(s, "__rust") || strings.HasPrefix(s, "__libc_start") {
+			return s
+		}
+		return ""
+	}
+	if !isWord(rune(s[0])) && strings.IndexByte("<&{*[($", s[0]) < 0 || strings.HasPrefix(s, "0x") || strings.Contains(s, ": ") || rustSentence(s) {
 		return ""
 	}
 	return s

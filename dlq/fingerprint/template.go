@@ -41,6 +41,10 @@ var parameters = regexp.MustCompile(strings.Join([]string{
 	`(?P<DATA>\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])`,
 }, "|"))
 
+// parameterSigns are one in each parameter: without any, a message is its own
+// template.
+const parameterSigns = "0123456789@:/\\.-'\"`“‘«{["
+
 // documentEndings are the kinds of file that are a failure's input, not part of
 // its code. Members of an archive that a format prescribes (XML parts) are not
 // among them: which one is missing is the defect.
@@ -59,6 +63,9 @@ var (
 // sentences and file names in quotes go, since they come from the document.
 func Template(message string) string {
 	message = strings.ToValidUTF8(clip(message, maxTemplateInput), "\uFFFD")
+	if !strings.ContainsAny(message, parameterSigns) {
+		return clipRunes(strings.Join(strings.Fields(message), " "), maxTemplate)
+	}
 	var b strings.Builder
 	for message != "" {
 		m := parameters.FindStringSubmatchIndex(message)

@@ -247,8 +247,12 @@ var (
 	markup        = regexp.MustCompile(`</?(?:b|br|pre|code|p)\s*/?>`)
 )
 
+// markupStarts are one in each escape or tag that matters: looking for them is
+// cheaper than matching a whole trace.
+var markupStarts = []string{"-&gt;", "&quot;", "&#", "&lt;", "<b", "<pre", "</"}
+
 func (u *undressed) entities(text string) string {
-	if !escapedMarkup.MatchString(text) {
+	if !containsAny(text, markupStarts) || !escapedMarkup.MatchString(text) {
 		return text
 	}
 	u.step("HTML entities decoded")
@@ -267,6 +271,18 @@ var frameStart = regexp.MustCompile(
 		`|\+ (?:CategoryInfo|FullyQualifiedErrorId) +: ` +
 		`|#\d+ +0x[0-9a-fA-F]{4,} in `)
 
+// frameHints are one in each alternative of frameStart that is not told by how
+// its line ends.
+var frameHints = []string{`File "`, ".go:", "#", "from ", "+ "}
+
+// endsInPlace says that a line ends in a bracket or in ":12", as those with a
+// file at their end do. It spares the expressions the rest.
+func endsInPlace(line string) bool {
+	t := strings.TrimRight(line, " \t\n\v\f\r\"{,")
+	bare := strings.TrimRight(t, "0123456789")
+	return strings.HasSuffix(bare, ")") || strings.HasSuffix(bare, "]") || bare != t && strings.HasSuffix(bare, ":")
+}
+
 var digits = regexp.MustCompile(`\d+`)
 
 // logPrefix cuts what a logger put in front of every line. The prefix is what
@@ -276,6 +292,9 @@ var digits = regexp.MustCompile(`\d+`)
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
+		if len(line) > maxFrameLine || !containsAny(line, frameHints) && !(strings.Contains(line, "at ") && endsInPlace(line)) {
+			continue
+		}
 		at := frameStart.FindStringIndex(line)
 		if at == nil {
 			continue
@@ -286,6 +305,9 @@ func (u *undressed) logPrefix() {
 		}
 		common = commonPrefix(common, shape)
 		seen++
+		if !strings.ContainsFunc(common, isWord) {
+			return // it can only get shorter
+		}
 	}
 	common = strings.TrimRight(common, " \t")
 	quoted := strings.HasSuffix(common, `"`)
