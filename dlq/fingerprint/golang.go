@@ -12,7 +12,7 @@ import (
 var golang = language{
 	name:    "go",
 	hints:   []string{"go", "golang"},
-	counts:  func(line string) bool { return goFileLine.MatchString(line) || goInline.MatchString(line) },
+	counts:  goCounts,
 	frame:   goFrameAt,
 	belongs: func(line string) bool { return goFileLine.MatchString(line) },
 	parse:   parseGo,
@@ -40,6 +40,11 @@ var (
 	goTypeArgs  = regexp.MustCompile(`\[[^\[\]]*\]`)
 	goInit      = regexp.MustCompile(`(?:^|\.)init(?:\.\d+)?(?:\.func)?$|^runtime\.doInit`)
 )
+
+// goCounts leaves the frames of C sources that a debugger numbers to it.
+func goCounts(line string) bool {
+	return goFileLine.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "#") || goInline.MatchString(line)
+}
 
 // goFrame splits a symbol, "github.com/x/y.(*T).Method(0x1, …)", into the
 // package path and the package's last element with the function. Symbols escape

@@ -51,13 +51,17 @@ var (
 	// glibc: /lib/x.so.6(f+0x1f)[0x…].
 	nativeGlibc = regexp.MustCompile(`^\s*(?:\d+\s+|\[\w+\]\s+)?((?:/|\.{1,2}/|[\w.-]+)[^\s()]*) ?\(([^()+]*(?:\([^()]*\)[^()+]*)*)?(?:\+0x[0-9a-fA-F]+)?\) ?\[(?:0x)?[0-9a-fA-F]+\]$`)
 	// glog, Abseil, folly:     @     0x… f.
-	nativeGlog = regexp.MustCompile(`^\s*@\s+(?:0x)?[0-9a-fA-F]{6,16}(?:\s+\(?(?:[\w.]+\)\s+)?(\S.*?))?\s*$`)
+	nativeGlog = regexp.MustCompile(`^(?:PC: )?@\s+(?:0x)?[0-9a-fA-F]{6,16}(?:\s+(?:\(unknown\)\s|\d+\s)?\s*(\S.*?))?$`)
 	// Boost.Stacktrace and std::stacktrace:  1# f at /x.cpp:12, or in ./app.
 	nativeBoost = regexp.MustCompile(`^\s*\d+# (.+?)(?: (?:at|in) ((?:[A-Za-z]:[\\/])?[^:]+?)(?::\d+)?)?(?: \[0x[0-9a-fA-F]+\])?$`)
 	// Node and V8:  1: 0x… f(int) [/usr/bin/node].
 	nativeV8 = regexp.MustCompile(`^\s*\d+: 0x[0-9a-fA-F]+ (?:- )?(.+?) \[([^\]]+)\]$`)
 	// WinDbg, Process Monitor, Visual Studio: module!f+0x1f [x.cpp @ 12].
 	nativeWindows = regexp.MustCompile("^\\s*>?\\s*(?:[0-9a-fA-F]{2,3} +)?(?:(?:[0-9a-fA-F`]{8,17}|\\(Inline(?: Function)?\\)|-{8}`?-{8}|-{8})\\s+(?:: )?)*(?:[0-9a-fA-F`]{8,17}\\s+: )?([\\w.-]+![^\\[]+?)(?:\\+0x[0-9a-fA-F]+)?(?: Line \\d+(?:\\s+C\\S*)?)?(?:\\s*\\[([^\\]]+?)(?: ?@ ?\\d+|\\(\\d+\\))\\])?\\s*$")
+	// a Windows program's own handler: 00007FFD4BE7DDAA 01:000000000003CDAA x.dll!f+0x4a C:\x.c+633.
+	nativeSection = regexp.MustCompile(`^[0-9A-F]{8,16} \d\d:[0-9A-F]{8,16} ([^\s!]+)(?:!(\S.*?)\+0x[0-9a-fA-F]+(?: (\S.*)\+\d+)?)?$`)
+	// WinDbg without a symbol: 00007fff`62c33370 … pdfium+0x3370.
+	nativeOffsetOnly = regexp.MustCompile("^(?:[0-9a-fA-F]{2,3} +)?(?:[0-9a-fA-F]{8}`?[0-9a-fA-F]{8}\\s+(?:: )?)+([\\w.-]+)\\+0x[0-9a-fA-F]+$")
 	// Breakpad, Crashpad:  1  libx.so!f [x.cc : 12 + 0x5], libx.so + 0x12.
 	nativeBreakpad = regexp.MustCompile(`^\s*\d+\s+([\w.+-]+)(?:!(.+?)(?: \[(\S+) : \d+ \+ 0x[0-9a-fA-F]+\]| \+ 0x[0-9a-fA-F]+)?| \+ 0x[0-9a-fA-F]+)$`)
 	// macOS: 1   libx.dylib   0x… f + 123 (x.cpp:12).
@@ -112,7 +116,7 @@ func nativeFrame(line string) *frame {
 			return nativeMade(m[1], "", "")
 		}
 		return nil
-	case t[0] == '@':
+	case t[0] == '@', strings.HasPrefix(t, "PC: @"):
 		if m := nativeGlog.FindStringSubmatch(t); m != nil {
 			return nativeMade(m[1], "", "")
 		}
@@ -126,10 +130,21 @@ func nativeFrame(line string) *frame {
 			return f
 		}
 	}
+	if len(t) > 28 && strings.Contains(t[:28], ":0") {
+		if m := nativeSection.FindStringSubmatch(t); m != nil {
+			return nativeMade(m[2], m[3], m[1])
+		}
+	}
 	if strings.Contains(t, "!") {
 		return nativeBangFrame(t)
 	}
 	if t[0] < '0' || t[0] > '9' {
+		return nil
+	}
+	if strings.Contains(t, "`") && strings.Contains(t, "+0x") {
+		if m := nativeOffsetOnly.FindStringSubmatch(t); m != nil {
+			return nativeMade("", "", m[1])
+		}
 		return nil
 	}
 	if m := nativeBoost.FindStringSubmatch(t); m != nil {
@@ -208,6 +223,9 @@ func nativeBangFrame(t string) *frame {
 		if m := nativeBreakpad.FindStringSubmatch(t); m != nil {
 			return nativeMade(m[2], m[3], m[1])
 		}
+	}
+	if t[len(t)-1] == ':' {
+		return nil // the instruction that failed, not a frame
 	}
 	if !strings.Contains(t, "0x") && !strings.Contains(t, "@") && !strings.Contains(t, " Line ") && !strings.Contains(t, "`") {
 		return nil

@@ -151,7 +151,13 @@ Thread 1
 			"SIGSEGV", []string{"glyph_load@libfont.so", "Java_org_example_Font_load@libfont.so", "load@org.example.Font"}},
 		"an uncaught exception": {"terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::_M_range_check: __n (which is 3) >= this->size() (which is 3)\n 0# boost::stacktrace::basic_stacktrace<std::allocator<boost::stacktrace::frame> >::init(unsigned long, unsigned long) at /usr/include/boost/stacktrace/stacktrace.hpp:75\n 1# doc::Row::cell(unsigned long) at /srv/src/row.cpp:14\n 2# doc::Sheet::read() in ./convert\n",
 			"out_of_range", []string{"doc::Row::cell@row.cpp", "doc::Sheet::read@convert"}},
-		"glog":    {"*** SIGSEGV (@0x0) received by PID 1 (TID 0x7f01) from PID 0; stack trace: ***\n    @     0x7f1234567890 __restore_rt\n    @     0x55d0c0de0010 doc::Lexer::next()\n    @     0x55d0c0de0020 main\n    @                0x0 (unknown)\n", "SIGSEGV", []string{"doc::Lexer::next@", "main@"}},
+		"glog": {"*** SIGSEGV (@0x0) received by PID 1 (TID 0x7f01) from PID 0; stack trace: ***\n    @     0x7f1234567890 __restore_rt\n    @     0x55d0c0de0010 doc::Lexer::next()\n    @     0x55d0c0de0020 main\n    @                0x0 (unknown)\n", "SIGSEGV", []string{"doc::Lexer::next@", "main@"}},
+		"a logger's failure handler": {"[2024-09-11 18:22:21,727 E 279073 289626] logging.cc:440: *** SIGSEGV received at time=1726050141 on cpu 20 ***\n[2024-09-11 18:22:21,727 E 279073 289626] logging.cc:440: PC: @     0x7fcc8c286a7d  (unknown)  doc_is_indirect\n[2024-09-11 18:22:21,728 E 279073 289626] logging.cc:440:     @     0x7fcd4e464520        112  doc_load()\n[2024-09-11 18:22:21,728 E 279073 289626] logging.cc:440:     @     0x7fcd4e464521  (unknown)  (unknown)\n",
+			"SIGSEGV", []string{"doc_is_indirect@", "doc_load@"}},
+		"a Windows program's own handler": {"Exception: C0000005 ACCESS_VIOLATION\nFaulting IP: 00007FFD4BE7DDAA 01:000000000003CDAA libdoc.dll!update_ctm+0x4a C:\\src\\doc\\image.c+633\nFault reading address 0000000000000010\n\nRegisters:\nRAX:0000000000000082  RBX:000001E1D9F483C0\n\nCrashed thread:\n00007FFD4BE7DDAA 01:000000000003CDAA libdoc.dll!update_ctm+0x4a C:\\src\\doc\\image.c+633\n00007FFD4BE7DDAB 01:000000000003CDAB viewer.exe\n00007FFF9ECF7034 01:0000000000016034 kernel32.dll!BaseThreadInitThunk+0x14\n",
+			"ACCESS_VIOLATION", []string{"update_ctm@image.c", "@viewer.exe", "BaseThreadInitThunk@kernel32.dll"}},
+		"WinDbg with arguments": {"(7a14.75d8): Access violation - code c0000005 (first chance)\ndocium!DOC_TrailerEnds+0x1d55ed:\n00007fff`62f6b97d c5fe6f02 vmovdqu ymm0,ymmword ptr [rdx] ds:000001b5`5df05f45=??\n # RetAddr               : Args to Child                                                           : Call Site\n00 00007fff`62c33370     : 00000000`00000000 00000000`00000000 00000000`00001350 00007fff`b355537e : docium!DOC_TrailerEnds+0x1d55ed\n01 00007fff`62ca7a71     : 00000005`3cdfdf90 00000000`00001350 00000000`00000000 0000ffdf`000075d8 : docium+0x3370\n02 00007fff`62caf902     : 00000000`00000000 006f004c`00000005 00000000`00000001 00000005`3cdfdf40 : docium!FORM_OnKeyUp+0x70ae1\n",
+			"ACCESS_VIOLATION", []string{"docium!DOC_TrailerEnds@", "@docium", "docium!FORM_OnKeyUp@"}},
 		"Android": {"signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x10\nbacktrace:\n    #00 pc 000000000004f2c4  /apex/com.android.runtime/lib64/bionic/libc.so (abort+164) (BuildId: 0a1b)\n    #01 pc 0000000000112233  /data/app/x/base.apk!libdoc.so (offset 0x1000) (doc_page_load+88)\n    #02 pc 0000000000112244  /data/app/x/libdoc.so (Java_org_example_Doc_open+8)\n", "SIGSEGV", []string{"doc_page_load@libdoc.so", "Java_org_example_Doc_open@libdoc.so"}},
 		"V8 out of memory": {"<--- Last few GCs --->\n\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n----- Native stack trace -----\n\n 1: 0xb7c5e0 node::Abort() [node]\n 2: 0xa8c2aa  [node]\n 3: 0xd5b1b0 v8::Utils::ReportOOMFailure(v8::internal::Isolate*, char const*, bool) [node]\n 4: 0xf1c3c5 v8::internal::Heap::CollectGarbage(v8::internal::AllocationSpace) [node]\n",
 			"FATAL ERROR", []string{"v8::internal::Heap::CollectGarbage@node"}},
@@ -234,4 +240,20 @@ func TestNativeLeavesOtherLanguagesTheirFrames(t *testing.T) {
 			t.Errorf("%s: taken for a native frame: %q", name, line)
 		}
 	}
+}
+
+func TestNativeSignalInAnotherLanguagesTraceLeavesItThatLanguage(t *testing.T) {
+	for language, trace := range map[string]string{
+		"go":         "panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x1]\n\ngoroutine 1 [running]:\nmain.main()\n\t/srv/main.go:3 +0x1\n",
+		"javascript": "Error: Command failed: convert a.pdf, signal SIGKILL\n    at handler (node:child_process:1:2)\n",
+		"python":     "Traceback (most recent call last):\n  File \"/srv/a.py\", line 3, in run\nsubprocess.CalledProcessError: Command 'convert' died with <Signals.SIGSEGV: 11>.\n",
+	} {
+		if r := ofTrace(trace); r.Language != language {
+			t.Errorf("%s read as %s", language, r.Language)
+		}
+	}
+}
+
+func TestNativeStackOfCSourcesIsNotGo(t *testing.T) {
+	wantRead(t, "native", map[string]readAs{"without its header": {"    #0 0x55aa in predict ../src/filter.c:88\n    #1 0x55ab in decode ../src/filter.c:120\n", "", []string{"predict@filter.c", "decode@filter.c"}}})
 }

@@ -29,14 +29,14 @@ var powershell = language{
 const psPath = `(?:[A-Za-z]:[\\/]|\\\\|[~.]{0,2}/|[~.]{1,2}\\)[^:*?"<>|\n]*?\.(?:ps1|psm1|psd1)`
 
 var (
-	psPlace     = regexp.MustCompile(`(?i)^\s*(?:[^\s:+/\\][^\s:/\\]*\s+){0,3}(` + psPath + `): ?\d+(?:[\s,:].*)?$`)
+	psPlace     = regexp.MustCompile(`(?i)^\s*(?:PositionMessage\s*: )?(?:[^\s:+/\\][^\s:/\\]*\s+){0,3}(` + psPath + `): ?\d+(?:[\s,:].*)?$`)
 	psOpenPlace = regexp.MustCompile(`(?i)^\s*\p{L}+(?:\s\p{L}+)? (?:[A-Za-z]:\\|\\\\|/)[^:*?"<>|]*$`)
 	psConcise   = regexp.MustCompile(`(?i)^\s*([\w.-]+): (` + psPath + `):\d+(?::\d+)?\s*$`)
 	psStack     = regexp.MustCompile(`(?i)^\s*(?:ScriptStackTrace\s*: )?\s*\p{L}+ ([^,\n]+), (` + psPath + `|<[^<>,\n]+>)\s?: ?\p{L}+ \d+\s*$`)
-	psProperty  = regexp.MustCompile(`^\s*\+? ?(CategoryInfo|FullyQualifiedErrorId|PSComputerName|ScriptStackTrace|TargetObject|InvocationInfo|ErrorDetails|PipelineIterationInfo|PSMessageDetails|Exception|Message|Type|StackTrace)\s*: (.*)$`)
+	psProperty  = regexp.MustCompile(`^\s*[+-]? ?(CategoryInfo|FullyQualifiedErrorId|PSComputerName|ScriptStackTrace|TargetObject|InvocationInfo|ErrorDetails|PipelineIterationInfo|PSMessageDetails|Exception|Message|Type|StackTrace)\s*: (.*)$`)
 	psCategory  = regexp.MustCompile(`^(\w+): ?\(.*\)?\s*\[([^\]]*)\],\s*([\w.+]+)?`)
 	psSource    = regexp.MustCompile(`^\+ ?(.*)$`)
-	psUnderline = regexp.MustCompile(`^(?:\+|\s*\|)?\s*~+\s*$`)
+	psUnderline = regexp.MustCompile(`^\s*[+|]?\s*~+\s*$`)
 	psGutter    = regexp.MustCompile(`^\s*\d* *\| ?(.*)$`)
 	psThrown    = regexp.MustCompile(`^\s*([A-Za-z_][\w]*(?:\.[\w]+)*(?:Exception|Error))(?:: (.*)|:?\s*)$`)
 	psCommand   = regexp.MustCompile(`^([A-Za-z]+-[\w-]+|[\w-]+\.(?:ps1|exe)|[\w-]+) ?: (.*)$`)
@@ -46,7 +46,7 @@ var (
 )
 
 func psCounts(line string) bool {
-	if strings.Contains(line, "+ CategoryInfo") || strings.Contains(line, "FullyQualifiedErrorId") || strings.Contains(line, "ScriptStackTrace ") {
+	if strings.Contains(line, "CategoryInfo ") || strings.Contains(line, "FullyQualifiedErrorId") || strings.Contains(line, "ScriptStackTrace ") {
 		return psProperty.MatchString(line)
 	}
 	return psIsStack(line) || psNamesScript(line, ":") && (psConcise.MatchString(line) || psPlace.MatchString(line))
@@ -81,7 +81,7 @@ func psPropertyOf(line string) []string {
 	if !strings.Contains(line, " : ") && !strings.Contains(line, ": ") {
 		return nil
 	}
-	if t := strings.TrimLeft(line, " \t+"); t == "" || strings.IndexByte("CFPSTIEM", t[0]) < 0 {
+	if t := strings.TrimLeft(line, " \t+-"); t == "" || strings.IndexByte("CFPSTIEM", t[0]) < 0 {
 		return nil
 	}
 	return psProperty.FindStringSubmatch(line)
@@ -126,7 +126,7 @@ func psFunction(name string) string {
 // psBelongs takes the rest of a place: the column on a line of its own, the
 // statement and what underlines it.
 func psBelongs(line string) bool {
-	return strings.HasPrefix(line, "+ ") || psUnderline.MatchString(line) || psGutter.MatchString(line) || strings.HasPrefix(strings.TrimSpace(line), "Line |")
+	return strings.HasPrefix(strings.TrimLeft(line, " "), "+ ") || psUnderline.MatchString(line) || psGutter.MatchString(line) || strings.HasPrefix(strings.TrimSpace(line), "Line |")
 }
 
 func parsePowerShell(lines []string) parsed {
@@ -145,6 +145,7 @@ type psParser struct {
 	id        string
 	statement string
 	stack     []frame
+	named     bool     // the exception itself was listed, not only its category
 	concise   []string // message of the concise view
 	done      bool
 }
@@ -200,7 +201,7 @@ func (p *psParser) property(lines []string, i int, name, value string) {
 		}
 		if m := psCategory.FindStringSubmatch(whole); m != nil {
 			p.category, p.command = m[1], m[2]
-			if m[3] != "" {
+			if m[3] != "" && (p.e.typ == "" || !p.named) {
 				p.e.typ = m[3]
 			}
 		}
@@ -214,7 +215,7 @@ func (p *psParser) property(lines []string, i int, name, value string) {
 		}
 	case "Exception", "Type":
 		if m := psThrown.FindStringSubmatch(value); m != nil && p.e.typ == "" {
-			p.e.typ = m[1]
+			p.e.typ, p.named = m[1], true
 			p.e.raised = i
 			if m[2] != "" {
 				p.e.message = []string{m[2]}
@@ -250,7 +251,7 @@ func psWhole(lines []string, i int, value string) string {
 // psStatement returns the part of the source that the marks under it point at.
 func psStatement(lines []string, i int) string {
 	for j := i; j < len(lines) && j < i+3; j++ {
-		m := psSource.FindStringSubmatch(lines[j])
+		m := psSource.FindStringSubmatch(strings.TrimLeft(lines[j], " "))
 		if m == nil || psPropertyOf(lines[j]) != nil {
 			continue
 		}

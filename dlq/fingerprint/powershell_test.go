@@ -49,7 +49,30 @@ ScriptStackTrace      : at Get-Header<Process>, C:\m\Sheets.psm1: line 429
 PipelineIterationInfo : {}
 `, "RuntimeException", []string{"Get-Header@Sheets.psm1", "Import-Sheet@Sheets.psm1", "<ScriptBlock>@<none>"}},
 		"message and German script stack trace": {"System.IO.InvalidDataException: Das Dokument ist beschädigt\nbei Open-Doc, C:\\m\\Docs.psm1: Zeile 12\nbei <ScriptBlock>, C:\\app\\ingest.ps1: Zeile 3\n", "InvalidDataException", []string{"Open-Doc@Docs.psm1", "<ScriptBlock>@ingest.ps1"}},
-		"behind a build's prefix":               {prefixed(psTrace, func(int) string { return "[ERROR] " }), "RuntimeException", []string{"@Import-Sheet.ps1"}},
+		"Get-Error's view": {`
+Exception             : 
+    Type        : System.Management.Automation.RuntimeException
+    ErrorRecord : 
+        Exception             : 
+            Type    : System.Management.Automation.ParentContainsErrorRecordException
+            Message : no invoice
+            HResult : -2146233087
+        CategoryInfo          : OperationStopped: (no invoice:String) [], ParentContainsErrorRecordException
+        FullyQualifiedErrorId : no invoice
+        InvocationInfo        : 
+            ScriptLineNumber : 3
+            PositionMessage  : At /srv/app/ingest.ps1:3 char:5
+                               +     throw "no invoice"
+                               +     ~~~~~~~~~~~~~~~~~~
+        ScriptStackTrace      : at Read-Invoice, /srv/app/ingest.ps1: line 3
+                                at <ScriptBlock>, /srv/app/ingest.ps1: line 9
+    Message     : no invoice
+    HResult     : -2146233087
+CategoryInfo          : OperationStopped: (no invoice:String) [], RuntimeException
+FullyQualifiedErrorId : no invoice
+`, "RuntimeException", []string{"Read-Invoice@ingest.ps1", "<ScriptBlock>@ingest.ps1"}},
+		"with its signs taken for a list": {changed(t, psTrace, "    + Cat", "  - Cat", "    + Full", "  - Full", "+                 ~", "-                 ~"), "RuntimeException", []string{"@Import-Sheet.ps1"}},
+		"behind a build's prefix":         {prefixed(psTrace, func(int) string { return "[ERROR] " }), "RuntimeException", []string{"@Import-Sheet.ps1"}},
 	})
 }
 

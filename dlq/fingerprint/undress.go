@@ -269,11 +269,12 @@ var frameStart = regexp.MustCompile(
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
 		`|from \S+:\d+:in ` +
 		`|\+ (?:CategoryInfo|FullyQualifiedErrorId) +: ` +
-		`|#\d+ +0x[0-9a-fA-F]{4,} in `)
+		`|#\d+ +0x[0-9a-fA-F]{4,} in ` +
+		`|(?:PC: )?@ {4,}0x[0-9a-f]{8,} `)
 
 // frameHints are one in each alternative of frameStart that is not told by how
 // its line ends.
-var frameHints = []string{`File "`, ".go:", "#", "from ", "+ "}
+var frameHints = []string{`File "`, ".go:", "#", "from ", "+ ", "@    "}
 
 // endsInPlace says that a line ends in a bracket or in ":12", as those with a
 // file at their end do. It spares the expressions the rest.
