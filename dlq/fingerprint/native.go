@@ -16,7 +16,7 @@ var native = language{
 	hints:   []string{"native", "c", "c++", "cpp", "objective-c", "swift"},
 	counts:  nativeCounts,
 	frame:   nativeFrameAt,
-	belongs: func(line string) bool { return strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") },
+	belongs: func(line string) bool { return strings.HasPrefix(line, "   ") || strings.HasPrefix(line, "\t") },
 	parse:   parseNative,
 	noise:   nativeNoise,
 	library: nativeLibrary,
@@ -42,7 +42,7 @@ var (
 	// systemd-coredump: #1  0x… f (libx.so.6 + 0x…).
 	nativeCoredump = regexp.MustCompile(`^#\d+\s+0x[0-9a-fA-F]+ (\S.*?) \((\S+) \+ 0x[0-9a-fA-F]+\)$`)
 	// Android: #01 pc 0004f2c4  /lib/x.so (f+164) (BuildId: …).
-	nativeAndroid = regexp.MustCompile(`^#\d+\s+pc [0-9a-fA-F]+\s+(\S+)(?: \(offset 0x[0-9a-fA-F]+\))?(?: \((.+?)(?:\+\d+)?\))?(?: \(BuildId: [0-9a-f]+\))?$`)
+	nativeAndroid = regexp.MustCompile(`^#\d+\s+pc [0-9a-fA-F]+\s+(\S+)(?: \(offset 0x[0-9a-fA-F]+\))?(?: \((.+?)(?:\+\d+)?\))?(?: \(BuildId: [0-9a-f]+\)| \[\S+\]|: Routine .*)?$`)
 	// backward-cpp: #1    Source "/x.cpp", line 12, in f; Object "/x.so", at 0x…, in f.
 	nativeBackward = regexp.MustCompile(`^#\d+\s+(?:Source|Object) "([^"]*)", (?:line \d+|at 0x[0-9a-fA-F]+),(?: in (.*?)(?: \[0x[0-9a-fA-F]+\])?)?$`)
 	// Valgrind, once its process number is cut off: at 0x…: f (x.c:12), by 0x…: f (in /lib/x.so).
@@ -62,19 +62,21 @@ var (
 	nativeSection = regexp.MustCompile(`^[0-9A-F]{8,16} \d\d:[0-9A-F]{8,16} ([^\s!]+)(?:!(\S.*?)\+0x[0-9a-fA-F]+(?: (\S.*)\+\d+)?)?$`)
 	// WinDbg without a symbol: 00007fff`62c33370 … pdfium+0x3370.
 	nativeOffsetOnly = regexp.MustCompile("^(?:[0-9a-fA-F]{2,3} +)?(?:[0-9a-fA-F]{8}`?[0-9a-fA-F]{8}\\s+(?:: )?)+([\\w.-]+)\\+0x[0-9a-fA-F]+$")
+	// Solaris: libx.so.8`f+0x26c(1, 2).
+	nativeSolaris = regexp.MustCompile("^([\\w.+-]+)`([\\w.$@~]+)(?:\\+0x[0-9a-f]+)?\\([0-9a-f, ]*\\)$")
 	// Breakpad, Crashpad:  1  libx.so!f [x.cc : 12 + 0x5], libx.so + 0x12.
 	nativeBreakpad = regexp.MustCompile(`^\s*\d+\s+([\w.+-]+)(?:!(.+?)(?: \[(\S+) : \d+ \+ 0x[0-9a-fA-F]+\]| \+ 0x[0-9a-fA-F]+)?| \+ 0x[0-9a-fA-F]+)$`)
 	// macOS: 1   libx.dylib   0x… f + 123 (x.cpp:12).
 	nativeApple = regexp.MustCompile(`^\d+\s+(\S.*?)\s+0x[0-9a-fA-F]{6,}\s+(.+?)(?: \+ \d+)?(?: \(([^()\s]+):\d+\))?(?: \[inlined\])?$`)
 	// the JVM's own crash report: C  [libx.so+0x…]  f+0x1f.
-	nativeHotspot = regexp.MustCompile(`^(?:# )?[CV]\s+\[([^\]\s+]+)(?:\+0x[0-9a-fA-F]+)?\](?:\s+(\S.*))?$`)
-	nativeJava    = regexp.MustCompile(`^(?:# )?[jJ]\s+(?:\d+\s+(?:c[12]\s+)?)?([\w$.]+)\.([\w$<>]+)\(`)
+	nativeHotspot = regexp.MustCompile(`^[CV]\s+\[([^\]\s+]+)(?:\+0x[0-9a-fA-F]+)?\](?:\s+(\S.*))?$`)
+	nativeJava    = regexp.MustCompile(`^[jJ]\s+(?:\d+\s+(?:c[12]\s+)?)?([\w$.]+)\.([\w$<>]+)\(`)
 )
 
 var (
 	nativePHP      = regexp.MustCompile(`^#\d+ [^()]+\(\d+\): `)
 	nativeHandler  = regexp.MustCompile(`^#\d+\s+<signal handler called>`)
-	nativeNumber   = regexp.MustCompile(`^\s*(?:\* )?(?:frame )?#?([0-9a-f]{1,3})(?:#|:|\s)`)
+	nativeNumber   = regexp.MustCompile(`^\s*(?:\* )?(?:Stack )?(?:frame )?#?([0-9a-f]{1,3})(?:#|:|\s)`)
 	nativeGDBHead  = regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?[^\s(/\[{].*`)
 	nativeOffset   = regexp.MustCompile(`\+0x[0-9a-fA-F]+$`)
 	nativeSuffix   = regexp.MustCompile(`(?:\.(?:isra|constprop|part|cold|lto_priv|llvm)(?:\.\d+)*|@@?[A-Z]+_[\w.]+|@plt)+$`)
@@ -103,6 +105,8 @@ func nativeFrame(line string) *frame {
 	switch {
 	case t[0] == '#':
 		return nativeHashFrame(t)
+	case strings.HasPrefix(t, "Stack frame #"):
+		return nativeHashFrame(strings.TrimPrefix(t, "Stack frame "))
 	case strings.HasPrefix(t, "* frame #"), strings.HasPrefix(t, "frame #"):
 		if m := nativeLLDB.FindStringSubmatch(t); m != nil {
 			return nativeMade(m[2], m[3], m[1])
@@ -128,6 +132,11 @@ func nativeFrame(line string) *frame {
 	case t[0] == 'C' || t[0] == 'V' || t[0] == 'j' || t[0] == 'J':
 		if f := nativeHotspotFrame(t); f != nil {
 			return f
+		}
+	}
+	if t[len(t)-1] == ')' && strings.Contains(t, "`") {
+		if m := nativeSolaris.FindStringSubmatch(t); m != nil {
+			return nativeMade(m[2], "", m[1])
 		}
 	}
 	if len(t) > 28 && strings.Contains(t[:28], ":0") {
@@ -460,7 +469,7 @@ func demangled(symbol string) string {
 func nativeFrameAt(lines []string, i int) *frame {
 	line := lines[i]
 	if strings.HasPrefix(strings.TrimSpace(line), "#") && nativeGDBHead.MatchString(strings.TrimSpace(line)) && len(line) < 1024 {
-		for j := i + 1; j < len(lines) && j <= i+4 && nativeOpen(line) && strings.HasPrefix(lines[j], "    ") && len(lines[j]) < 1024; j++ {
+		for j := i + 1; j < len(lines) && j <= i+4 && nativeGoesOn(line, lines[j]); j++ {
 			line += " " + strings.TrimSpace(lines[j])
 		}
 	}
@@ -472,9 +481,17 @@ func nativeFrameAt(lines []string, i int) *frame {
 	return f
 }
 
-// nativeOpen says that an argument list of gdb's is not closed on the line.
-func nativeOpen(line string) bool {
-	return strings.Count(line, "(") > strings.Count(line, ")")
+// nativeGoesOn says that gdb broke a frame between two lines: in an argument
+// list, or before the place.
+func nativeGoesOn(line, next string) bool {
+	if len(next) > 1024 || !strings.HasPrefix(next, "   ") {
+		return false
+	}
+	if strings.Count(line, "(") > strings.Count(line, ")") {
+		return true
+	}
+	rest := strings.TrimSpace(next)
+	return strings.HasSuffix(line, ")") && (strings.HasPrefix(rest, "from ") || strings.HasPrefix(rest, "at "))
 }
 
 // parseNative takes the stack of the thread that crashed, and the first line
@@ -631,7 +648,7 @@ func nativeStartsProgram(rest []frame) bool {
 var nativeMachinery = []string{
 	"__interceptor_", "___interceptor_", "__interposed_", "wrap_", "__asan", "__ubsan", "__msan", "__tsan", "__lsan", "__hwasan", "__sanitizer", "asan_", "_asan_", "sanitizer_", "fuzzer::", "__cxa_", "__cxxabiv1::", "__gxx_", "_Unwind_",
 	"__libc_", "__GI_", "__pthread_kill", "__assert", "__stack_chk", "__fortify", "__chk_fail", "__memcpy", "__memmove", "__memset", "__memcmp", "__strlen", "__strcpy", "__strcmp", "__strncpy", "__strchr", "__mem", "__str",
-	"std::terminate", "std::__terminate", "std::__throw", "std::rethrow", "std::abort", "std::__1::__throw", "std::unexpected", "__gnu_cxx::", "demangling_terminate_handler", "abort_message", "_objc_terminate", "objc_exception_", "__exceptionPreprocess", "+[NSException", "-[NSException", "_CF_throw",
+	"std::terminate", "std::__terminate", "std::__throw", "std::rethrow", "std::abort", "std::__glibcxx_assert", "std::__1::__throw", "std::unexpected", "__gnu_cxx::", "demangling_terminate_handler", "abort_message", "_objc_terminate", "objc_exception_", "__exceptionPreprocess", "+[NSException", "-[NSException", "_CF_throw",
 	"boost::stacktrace::", "base::debug::", "logging::LogMessage", "logging::CheckError", "google::LogMessage", "google::logging_fail", "google::(", "absl::", "llvm::sys::PrintStackTrace", "llvm::sys::RunSignalHandlers", "backward::", "folly::symbolizer", "cpptrace::",
 	"malloc_", "malloc@", "_int_", "szone_", "nanov2_", "tiny_free", "free_list", "_malloc", "_platform_mem", "_platform_str", "_szone", "qt_message", "QMessageLogger::", "qFatal", "g_assertion", "g_logv", "g_log", "_g_log", "_invoke_watson", "_invalid_parameter", "_CxxThrow", "RaiseException", "RtlRaise", "_CallSETranslator", "_purecall",
 	"operator new", "operator delete", "v8::base::OS::Abort", "V8_Fatal", "v8::internal::V8::FatalProcessOutOfMemory", "node::Abort", "node::OnFatalError", "node::OOMErrorHandler", "v8::Utils::ReportOOMFailure",
@@ -827,8 +844,16 @@ func nativeFrameBetween(lines []string) bool {
 }
 
 // nativePlaceOf is the frame of a fault that was reported without a stack but
-// with its place.
+// with its place: by the compiler's checks, or in the head of the JVM's report.
 func nativePlaceOf(lines []string, at int) []frame {
+	for i := at; i < len(lines) && i < at+40; i++ {
+		if rest, ok := strings.CutPrefix(lines[i], "# "); ok && len(rest) > 3 && strings.IndexByte("CVjJ", rest[0]) >= 0 {
+			if f := nativeHotspotFrame(rest); f != nil {
+				f.line = i
+				return []frame{*f}
+			}
+		}
+	}
 	if m := nativeUndefined.FindStringSubmatch(strings.TrimSpace(lines[at])); m != nil {
 		return []frame{{Frame: Frame{Unit: clip(baseName(m[1]), 200)}, path: m[1], line: at}}
 	}

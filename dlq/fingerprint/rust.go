@@ -343,7 +343,7 @@ func rustNoise(f frame) bool {
 func rustLibrary(f frame) bool {
 	p := strings.ReplaceAll(f.path, `\`, "/")
 	return rustNoise(f) || strings.Contains(p, "/registry/src/") || strings.Contains(p, "/git/checkouts/") || strings.Contains(p, "/vendor/") ||
-		strings.HasPrefix(p, "/rustc/") || strings.HasPrefix(p, "src/lib")
+		strings.HasPrefix(p, "/rustc/") || strings.Contains(p, "/rustlib/src/") || strings.HasPrefix(p, "src/lib")
 }
 
 // cleanRust cuts what one run put into a message: the value that was unwrapped,

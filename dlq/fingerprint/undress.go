@@ -127,6 +127,9 @@ func openEnvelope(text string) (inner, how string) {
 	if !strings.Contains(t, "\n") && strings.Count(t, `\n`) >= 2 {
 		return unescape(t), "escapes decoded"
 	}
+	if !strings.Contains(t, "\n") && strings.Count(t, "#012") >= 2 {
+		return strings.NewReplacer("#012", "\n", "#011", "\t").Replace(t), "syslog escapes decoded"
+	}
 	return "", ""
 }
 
