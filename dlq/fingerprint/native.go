@@ -695,6 +695,7 @@ var (
 	nativeUndefined  = regexp.MustCompile(`^(\S+):\d+:\d+: runtime error: (.*)$`)
 	nativeLibFuzzer  = regexp.MustCompile(`ERROR: libFuzzer: ([\w-]+(?: signal)?)`)
 	nativeThrown     = regexp.MustCompile(`terminat\w+ (?:called after throwing an instance of|due to uncaught exception of type) '?([\w:]+)(?:<.*?>)?'?(?:: ?(.*))?$`)
+	nativeUncaught   = regexp.MustCompile(`Terminating app due to uncaught exception '(\w+)'(?:, reason: '(.*?)'?)?$`)
 	nativeTerminated = regexp.MustCompile(`^terminate called (?:without an active exception|recursively)|terminating due to (uncaught foreign exception|unexpected exception)|terminating$`)
 	nativeGlibcError = regexp.MustCompile("^(?:\\*\\*\\* (?:Error in [`'].*?': )?)?(double free or corruption|free\\(\\): [a-z -]+|malloc\\(\\): [a-z ]+|realloc\\(\\): [a-z ]+|munmap_chunk\\(\\): [a-z ]+|malloc_consolidate\\(\\): [a-z ]+|corrupted (?:size vs\\. prev_size|double-linked list)[a-z ]*|stack smashing detected|buffer overflow detected|longjmp causes uninitialized stack frame|invalid pointer)\\b(.*)$")
 	nativeAssert     = regexp.MustCompile("(?:^|: )Assertion [`'](.*)' failed\\.?|Assertion failed: \\(?(.*?)\\)?, (?:function|file) |^(?:ASSERT|CHECK) failed: (.*)$")
@@ -726,6 +727,12 @@ func nativeHeadline(line string) (typ, message string) {
 	t := strings.TrimSpace(line)
 	if m := nativeFault.FindStringSubmatch(t); m != nil {
 		return nativeFaultName(m[1]), m[1]
+	}
+	if m := nativeSummary.FindStringSubmatch(t); m != nil {
+		return m[1], t
+	}
+	if m := nativeUncaught.FindStringSubmatch(t); m != nil {
+		return m[1], m[2]
 	}
 	if m := nativeLibFuzzer.FindStringSubmatch(t); m != nil {
 		return m[1], m[1]

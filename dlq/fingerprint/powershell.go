@@ -42,6 +42,7 @@ var (
 	psCommand   = regexp.MustCompile(`^([A-Za-z]+-[\w-]+|[\w-]+\.(?:ps1|exe)|[\w-]+) ?: (.*)$`)
 	psBlocks    = regexp.MustCompile(`(?:<(?:Process|Begin|End|DynamicParam|Clean)>)+$`)
 	psVerbNoun  = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]\w*$`)
+	psQuoted    = regexp.MustCompile(`: "([^"]+)"?$`)
 	psSteadyID  = regexp.MustCompile(`^[A-Za-z_][\w.+,-]*$`)
 )
 
@@ -345,6 +346,13 @@ func (p *psParser) steady() string {
 		parts = append(parts, p.id)
 	}
 	named := len(p.stack) > 0 && p.stack[0].Function != "<ScriptBlock>"
+	if p.id == "" {
+		// This view has no id, and a statement that calls a library fails in
+		// many ways. What the library said is quoted in its own words.
+		if m := psQuoted.FindStringSubmatch(strings.Join(p.e.message, " ")); m != nil {
+			parts = append(parts, m[1])
+		}
+	}
 	if p.statement != "" && (!named || len(parts) == 0) {
 		parts = append(parts, p.statement)
 	}

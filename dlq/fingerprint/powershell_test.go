@@ -93,6 +93,12 @@ func TestPowerShellIdThatCopiesTheMessageIsNotInTheKey(t *testing.T) {
 	}
 }
 
+func TestPowerShellCallIsToldByWhatTheLibrarySaidWhereThereIsNoId(t *testing.T) {
+	const a = "MethodInvocationException: C:\\app\\ingest.ps1:7:1\nLine |\n   7 |  $doc.Open($path)\n     |  ~~~~~~~~~~~~~~~~\n     | Exception calling \"Open\" with \"1\" argument(s): \"Page 7 is\n     | damaged\"\n"
+	wantApart(t, a, changed(t, a, "Page 7 is\n     | damaged", "The password is wrong"))
+	wantSame(t, a, changed(t, a, "Page 7 is", "Page 19 is", "Exception calling \"Open\" with \"1\" argument(s)", "Ausnahme beim Aufrufen von \"Open\" mit 1 Argument(en)"))
+}
+
 func TestPowerShellErrorWithoutAPlaceIsItsId(t *testing.T) {
 	const a = "Import-Sheet : Object reference not set to an instance of an object.\n    + CategoryInfo          : NotSpecified: (:) [], NullReferenceException\n    + FullyQualifiedErrorId : System.NullReferenceException\n"
 	r := ofTrace(a)

@@ -124,6 +124,37 @@ Stack backtrace:
 	})
 }
 
+func TestRustSymbolsAreNormalised(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"invoices::xls::Xls<RS>::parse::{{closure}}::{{closure}}":                    "invoices::xls::Xls::parse",
+		"<invoices::xls::Xls<std::io::BufReader<std::fs::File>>>::parse":             "invoices::xls::Xls::parse",
+		"invoices::read::<alloc::string::String, fn(u8) -> bool>":                    "invoices::read",
+		"<invoices::Row as core::iter::Iterator>::next::h0123456789abcdef":           "<invoices::Row as core::iter::Iterator>::next",
+		"<&mut invoices::Row<T> as core::iter::Iterator>::next":                      "<&mut invoices::Row as core::iter::Iterator>::next",
+		"_$LT$invoices..Row$u20$as$u20$core..fmt..Debug$GT$::fmt::h0123456789abcdef": "<invoices::Row as core::fmt::Debug>::fmt",
+		"invoices::run::{async_block#0}":                                             "invoices::run",
+		"invoices::run::async_block$0":                                               "invoices::run",
+		"paint::Worker::main::h7aa39d8b37dc5347Vco":                                  "paint::Worker::main",
+	} {
+		if got := rustFunction(symbol); got != want {
+			t.Errorf("%s read as %s, want %s", symbol, got, want)
+		}
+	}
+}
+
+func TestRustMachineryIsToldFromTheCallersCode(t *testing.T) {
+	for symbol, noise := range map[string]bool{
+		"core::option::Option<T>::unwrap": true, "<T as core::convert::Into<U>>::into": true, "<usize as core::slice::index::SliceIndex<[T]>>::index": true,
+		"<alloc::boxed::Box<F,A> as core::ops::function::FnOnce<Args>>::call_once": true, "__rustc::rust_begin_unwind": true, "rust_begin_unwind": true,
+		"<core::panic::unwind_safe::AssertUnwindSafe<F> as core::ops::function::FnOnce<()>>::call_once": true, "tokio::runtime::task::raw::poll": true,
+		"invoices::core::run": false, "<invoices::Row as core::fmt::Debug>::fmt": false, "<dyn invoices::Source as std::io::Read>::read": false, "corelib::run": false,
+	} {
+		if got := rustNoise(rustFrame(symbol, "")); got != noise {
+			t.Errorf("%s: noise %v", symbol, got)
+		}
+	}
+}
+
 func TestRustUnwrapIsOneDefectWhateverTheValue(t *testing.T) {
 	wantSame(t, rustTrace, changed(t, rustTrace, "BadMagic(513)", "Io(Os { code: 2, kind: NotFound })"))
 	none := "thread 'main' panicked at src/a.rs:1:2:\n"
