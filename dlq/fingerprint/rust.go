@@ -31,7 +31,6 @@ const (
 )
 
 var (
-	rustPanicked  = regexp.MustCompile(`panicked at (.*)$`)
 	rustPlace     = regexp.MustCompile(`^((?:[A-Za-z]:[\\/])?[^:'"]+\.\w+):\d+(?::\d+)?:?$`)
 	rustOldEnd    = regexp.MustCompile(`['"](?:,|:| at) \(?((?:[A-Za-z]:[\\/])?[^:'"]+\.\w+):\d+(?::\d+)?\)?$`)
 	rustPrinted   = regexp.MustCompile(`\{ fn: "([^"]+)"(?:, file: "([^"]*)", line: \d+)? ?\}`)
@@ -58,8 +57,11 @@ var (
 func rustCounts(line string) bool {
 	switch {
 	case strings.Contains(line, "panicked at "):
+		if strings.Contains(line, "thread '") {
+			return true
+		}
 		_, _, ok := rustHeader([]string{line}, 0)
-		return ok || strings.Contains(line, "thread '")
+		return ok
 	case strings.Contains(line, ".rs:"):
 		return rustPlaceOf(line) != "" || strings.HasPrefix(strings.TrimSpace(line), "Location:")
 	case strings.Contains(line, "Caused by:"), strings.Contains(line, "Location:"):
@@ -343,7 +345,7 @@ func rustNoise(f frame) bool {
 func rustLibrary(f frame) bool {
 	p := strings.ReplaceAll(f.path, `\`, "/")
 	return rustNoise(f) || strings.Contains(p, "/registry/src/") || strings.Contains(p, "/git/checkouts/") || strings.Contains(p, "/vendor/") ||
-		strings.HasPrefix(p, "/rustc/") || strings.Contains(p, "/rustlib/src/") || strings.HasPrefix(p, "src/lib")
+		strings.HasPrefix(p, "/rustc/") || strings.Contains(p, "/rustlib/src/") || strings.HasPrefix(p, "src/libstd/") || strings.HasPrefix(p, "src/libcore/") || strings.HasPrefix(p, "src/liballoc/")
 }
 
 // cleanRust cuts what one run put into a message: the value that was unwrapped,
@@ -385,12 +387,12 @@ func parseRust(lines []string) parsed {
 // rustHeader reads a panic's header at line i: place then message, or before
 // 1.73 the quoted message then the place. It returns the line after it.
 func rustHeader(lines []string, i int) (*exception, int, bool) {
-	m := rustPanicked.FindStringSubmatch(lines[i])
-	if m == nil {
+	_, rest, ok := strings.Cut(lines[i], "panicked at ")
+	if !ok {
 		return nil, 0, false
 	}
 	e := &exception{typ: rustPanic, raised: i}
-	rest := strings.TrimSpace(m[1])
+	rest = strings.TrimSpace(rest)
 	if place := rustPlace.FindStringSubmatch(rest); place != nil {
 		e.frames = rustPlaceFrames(place[1], i)
 		e.message = []string{""} // the header itself holds nothing of it
@@ -556,7 +558,7 @@ func rustErrorReport(lines []string) *exception {
 			inCauses = true
 		case t == "Location:" || strings.HasPrefix(t, "Location:"):
 			inCauses = false
-		case rustLocation.MatchString(line):
+		case strings.Contains(line, ".rs:") && rustLocation.MatchString(line):
 			if place == nil {
 				place = rustPlaceFrames(rustLocation.FindStringSubmatch(line)[1], i)
 			}
