@@ -42,6 +42,8 @@ var (
 	psCommand   = regexp.MustCompile(`^([A-Za-z]+-[\w-]+|[\w-]+\.(?:ps1|exe)|[\w-]+) ?: (.*)$`)
 	psBlocks    = regexp.MustCompile(`(?:<(?:Process|Begin|End|DynamicParam|Clean)>)+$`)
 	psVerbNoun  = regexp.MustCompile(`^[A-Za-z]+-[A-Za-z]\w*$`)
+	psPrompt    = regexp.MustCompile(`^\s*(?:\p{L}+ )*\p{L}+: ?\d+ \p{L}*\s?: ?\d+\s*$`)
+	psTyped     = regexp.MustCompile(`^PS [^>]*>`)
 	psQuoted    = regexp.MustCompile(`: "([^"]+)"?$`)
 	psSteadyID  = regexp.MustCompile(`^[A-Za-z_][\w.+,-]*$`)
 )
@@ -159,6 +161,10 @@ func (p *psParser) line(lines []string, i int) {
 	}
 	if f := psFrameAt(lines, i); f != nil {
 		p.place(lines, i, *f)
+		return
+	}
+	if p.first < 0 && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+ ") && psPrompt.MatchString(line) {
+		p.first, p.statement = i, psStatement(lines, i+1)
 	}
 }
 
@@ -363,7 +369,7 @@ func (p *psParser) steady() string {
 // name stands before it, with the console's blank before the colon.
 func psMessageAbove(lines []string, at int) (raised int, message []string) {
 	from := at
-	for from > 0 && at-from < 60 && strings.TrimSpace(lines[from-1]) != "" {
+	for from > 0 && at-from < 60 && strings.TrimSpace(lines[from-1]) != "" && !psTyped.MatchString(lines[from-1]) {
 		from--
 	}
 	if from == at {

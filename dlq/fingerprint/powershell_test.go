@@ -123,6 +123,16 @@ func TestPowerShellMessageIsWhatStandsAboveThePlace(t *testing.T) {
 	}
 }
 
+func TestPowerShellCommandThatWasTypedHasAStatementButNoFile(t *testing.T) {
+	const a = "PS C:\\> Import-Sheet C:\\in\\a.xlsx\nImport-Sheet : The term is not recognized.\nAt line:1 char:1\n+ Import-Sheet C:\\in\\a.xlsx\n+ ~~~~~~~~~~~~\n    + CategoryInfo          : ObjectNotFound: (Import-Sheet:String) [], CommandNotFoundException\n    + FullyQualifiedErrorId : CommandNotFoundException\n"
+	r := ofTrace(a)
+	if r.Message != "The term is not recognized." || r.Type != "CommandNotFoundException" || len(r.Frames) > 0 {
+		t.Errorf("read as %q, message %q", r.Type, r.Message)
+	}
+	wantSame(t, a, changed(t, a, "At line:1 char:1", "Zeile:1 Zeichen:1", "The term is not recognized.", "Die Benennung wurde nicht erkannt."))
+	wantApart(t, a, changed(t, a, "+ Import-Sheet C:", "+ Export-Sheet C:"))
+}
+
 func TestPowerShellLeavesOtherLanguagesTheirLines(t *testing.T) {
 	for name, line := range map[string]string{
 		"python":  "  File \"/srv/a.py\", line 3, in f",
