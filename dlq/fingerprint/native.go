@@ -349,8 +349,15 @@ func nativeFunction(symbol string) string {
 	s = strings.ReplaceAll(s, "(anonymous namespace)", "{anonymous}")
 	s = strings.ReplaceAll(s, "`anonymous namespace'", "{anonymous}")
 	s = strings.ReplaceAll(s, "`anonymous-namespace'", "{anonymous}")
-	return withoutReturnType(withoutArguments(s))
+	s = withoutReturnType(withoutArguments(s))
+	if strings.Contains(s, "std::__") {
+		s = inlineNamespaces.Replace(s)
+	}
+	return s
 }
+
+// inlineNamespaces are the standard libraries' own, of one version or another.
+var inlineNamespaces = strings.NewReplacer("std::__1::", "std::", "std::__ndk1::", "std::", "std::__cxx11::", "std::")
 
 // withoutArguments drops argument lists and template arguments. Brackets that
 // belong to an operator's name stay.
@@ -445,6 +452,9 @@ func demangled(symbol string) string {
 		case c == 'L':
 			s = s[1:]
 			continue
+		case c == 'I' && len(names) > 0:
+			s = afterTemplateArguments(s)
+			continue
 		case (c == 'C' || c == 'D') && len(names) > 0 && len(s) > 1 && s[1] >= '0' && s[1] <= '5':
 			last := names[len(names)-1]
 			if c == 'D' {
@@ -462,6 +472,32 @@ func demangled(symbol string) string {
 		return symbol
 	}
 	return strings.Join(names, "::")
+}
+
+// afterTemplateArguments returns what follows the mangled arguments, I…E, that s
+// starts with; "" where they do not end.
+func afterTemplateArguments(s string) string {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '1' && c <= '9':
+			digits := i
+			for i < len(s) && i-digits < 4 && s[i] >= '0' && s[i] <= '9' {
+				i++
+			}
+			n, _ := strconv.Atoi(s[digits:i])
+			i += n - 1
+		case c == 'S':
+			i++ // a substitution: its letter opens nothing
+		case strings.IndexByte("INXJLF", c) >= 0:
+			depth++
+		case c == 'E':
+			if depth--; depth == 0 {
+				return s[i+1:]
+			}
+		}
+	}
+	return ""
 }
 
 // nativeFrameAt reads the frame at line i. gdb breaks long argument lists over

@@ -187,7 +187,7 @@ func TestNativeSymbolsAreNormalised(t *testing.T) {
 		"read_rows.constprop.1":     "read_rows",
 		"doc::name[abi:cxx11](int)": "doc::name",
 		"_ZN3doc3RowC2EOS0_":        "doc::Row::Row",
-		"_ZNSt6vectorIiSaIiEE2atEm": "std::vector",
+		"_ZNSt6vectorIiSaIiEE2atEm": "std::vector::at",
 		"_Z9load_pagePKci":          "load_page",
 		"load_page@plt":             "load_page",
 		"_ZN5lopdf8document8Document4load17h0123456789abcdefE": "lopdf::document::Document::load",
