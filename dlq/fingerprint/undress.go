@@ -245,6 +245,15 @@ func unescape(s string) string {
 	return b.String()
 }
 
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	escapedMarkup = regexp.MustCompile(`-&gt;|&quot;|&#x?[0-9a-fA-F]{2,4};|&lt;[\w.$]+&gt;|</?(?:b|br|pre)\s*/?>`)
 	markup        = regexp.MustCompile(`</?(?:b|br|pre|code|p)\s*/?>`)
