@@ -26,6 +26,15 @@ var traceOf = map[string]func(n int) string{
 	"javascript": func(n int) string {
 		return "HeaderError: bad magic 0x0001 at 512\n" + frames(n, "    at async Reader.read%d (/srv/app/node_modules/invoices/lib/reader.js:%d:20)\n")
 	},
+	"dotnet": func(n int) string {
+		return "Acme.Invoices.HeaderException: bad magic 0x0001 at 512\n" + frames(n, "   at Acme.Invoices.Reader%d.Read(Stream stream, Int32 offset) in C:\\src\\Invoices\\Reader.cs:line %d\n")
+	},
+	"ruby": func(n int) string {
+		return "/srv/app/header.rb:12:in `parse': bad magic (Invoices::HeaderError)\n" + frames(n, "\tfrom /srv/gems/invoices-1.2.3/lib/invoices/reader%d.rb:%d:in `block in read'\n")
+	},
+	"php": func(n int) string {
+		return "PHP Fatal error:  Uncaught Acme\\HeaderException: bad magic in /srv/app/Header.php:12\nStack trace:\n" + frames(n, "#%d /srv/app/vendor/acme/invoices/src/Reader.php(%d): Acme\\Invoices\\Reader->read('%%PDF-1.4...')\n")
+	},
 	"rust": func(n int) string {
 		return "thread 'main' panicked at src/header.rs:12:9:\nbad magic\nstack backtrace:\n" + frames(n, "%4d: <invoices::Reader as core::convert::TryFrom<&[u8]>>::try_from::{{closure}}::h1234567890abcdef\n             at /home/app/.cargo/registry/src/index.crates.io-6f17d22bba15001f/invoices-0.3.1/src/reader.rs:%d:20\n")
 	},

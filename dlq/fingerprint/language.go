@@ -8,8 +8,7 @@ const (
 	maxTail       = 256 << 10 // and from its end
 	maxLines      = 4000
 	maxExceptions = 50
-	maxFrames     = 500      // of one exception
-	maxFrameLine  = 16 << 10 // bytes of a line that may be a frame
+	maxFrames     = 500 // of one exception
 	maxGroupDepth = 8
 	maxCycle      = 8
 	maxKeyFrames  = 3
@@ -55,7 +54,7 @@ type language struct {
 }
 
 // languages in the order that settles ties.
-var languages = []*language{&python, &jvm, &golang, &javascript, &rust, &powershell, &native}
+var languages = []*language{&python, &jvm, &golang, &javascript, &dotnet, &ruby, &php, &rust, &powershell, &native}
 
 func (l *language) recursion(typ, message string) bool {
 	return l.stackOverflow[typ] || l.overflowText != "" && strings.Contains(message, l.overflowText)
@@ -73,8 +72,8 @@ func (l *language) template(typ, message string) string {
 func chooseLanguage(lines []string, hint string) *language {
 	counts := make([]int, len(languages))
 	for _, line := range lines {
-		if len(line) > maxFrameLine {
-			continue // no runtime prints one that long
+		if len(line) > longestFrame {
+			continue
 		}
 		for i, l := range languages {
 			if l.counts(line) {
@@ -150,4 +149,14 @@ func capped(frames []frame) []frame {
 		return frames[:maxFrames]
 	}
 	return frames
+}
+
+// lendFrames gives a cause that was never thrown, and so has no stack, the frames
+// of the exception that it was handed to: that is where it was made.
+func lendFrames(e *exception) {
+	for n := 0; e != nil && e.cause != nil && n < maxExceptions; n, e = n+1, e.cause {
+		if c := e.cause; len(c.frames) == 0 && len(c.leaves) == 0 && !c.sameAs(e) {
+			c.frames = e.frames
+		}
+	}
 }

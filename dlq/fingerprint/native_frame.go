@@ -160,7 +160,7 @@ func nativeHashFrame(t string) *frame {
 		}
 	}
 	if strings.Contains(t, " at ") || strings.Contains(t, " from ") || strings.HasSuffix(t, ")") && strings.Contains(t, " in ") && strings.Contains(t, "  0x") {
-		if m := nativeGDB.FindStringSubmatch(t); m != nil && !phpCall(m[1]) {
+		if m := nativeGDB.FindStringSubmatch(t); m != nil && !pathNotName(m[1]) {
 			if m[2] == "from" {
 				return nativeMade(m[1], "", m[3])
 			}
@@ -175,13 +175,13 @@ func nativeHashFrame(t string) *frame {
 	if !strings.Contains(t, " 0x") && !strings.Contains(t, "+0x") && !strings.Contains(t, "+ 0x") {
 		return nil
 	}
-	if m := nativeSanitizer.FindStringSubmatch(t); m != nil && !phpCall(m[1]) {
+	if m := nativeSanitizer.FindStringSubmatch(t); m != nil && !pathNotName(m[1]) {
 		return nativeMade(strings.TrimPrefix(m[1], "in "), strings.Trim(m[3], "<>"), m[2])
 	}
 	return nil
 }
 
-func phpCall(function string) bool {
+func pathNotName(function string) bool {
 	return function != "" && strings.IndexByte("/[{", function[0]) >= 0
 }
 

@@ -205,7 +205,7 @@ func rustSelf(s string) string {
 	if !strings.HasPrefix(s, "<") {
 		return s
 	}
-	end := closing(s)
+	end := rustClosing(s)
 	if end < 0 {
 		return s
 	}
@@ -216,8 +216,8 @@ func rustSelf(s string) string {
 	return inner + s[end+1:]
 }
 
-// closing returns where the bracket that opens s ends; -1 if it does not.
-func closing(s string) int {
+// rustClosing returns where the bracket that opens s ends; -1 if it does not.
+func rustClosing(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -268,7 +268,7 @@ func turbofish(s string, i int) bool {
 	if i < 3 || s[i-2:i] != "::" || strings.HasPrefix(s[i:], "<impl ") {
 		return false
 	}
-	end := closing(s[i:min(len(s), i+2000)])
+	end := rustClosing(s[i:min(len(s), i+2000)])
 	return end > 0 && !strings.Contains(s[i:i+end], " as ") && (i+end+1 == len(s) || s[i+end+1] != ':')
 }
 

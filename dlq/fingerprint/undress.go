@@ -44,6 +44,7 @@ func undress(text string) undressed {
 		u.lines = append(kept, u.lines[n-maxLines/2:]...)
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
+	u.unfold()
 	u.logPrefix()
 	u.consoleWrap()
 	return u
@@ -101,7 +102,26 @@ func (u *undressed) envelopes(text string) string {
 var traceFields = [][]string{
 	{"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
 	{"err", "stack"}, {"error", "stack"}, {"error", "traceback"}, {"error", "stack_trace"},
-	{"exception", "stacktrace"}, {"exc_info"}, {"message"},
+	{"exception", "stacktrace"}, {"exc_info"}, {"@x"}, {"Exception"}, {"StackTrace"}, {"backtrace"}, {"message"},
+}
+
+// brokenUp are the fields of serialisers that write an exception's type, message
+// and frames apart.
+var brokenUp = [][3]string{
+	{"ClassName", "Message", "StackTraceString"},
+	{"error_class", "error_message", "error_backtrace"},
+	{"class", "message", "backtrace"},
+}
+
+// putTogether writes a broken-up exception as it would have been printed.
+func putTogether(object map[string]any) string {
+	for _, names := range brokenUp {
+		typ, message, trace := textOf(object[names[0]]), textOf(object[names[1]]), textOf(object[names[2]])
+		if typ != "" && trace != "" {
+			return typ + ": " + message + "\n" + trace
+		}
+	}
+	return phpTogether(object)
 }
 
 func openEnvelope(text string) (inner, how string) {
@@ -134,6 +154,9 @@ func openEnvelope(text string) (inner, how string) {
 }
 
 func traceField(object map[string]any) string {
+	if s := putTogether(object); s != "" {
+		return s
+	}
 	for _, path := range traceFields {
 		if s := textOf(object[strings.Join(path, ".")]); s != "" {
 			return s
@@ -276,27 +299,49 @@ func (u *undressed) entities(text string) string {
 var frameStart = regexp.MustCompile(
 	`File "[^"]*"(?:, line \d+| in )` +
 		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
+		`|\bat (?:[\w<>\[\], ?]+ )?[^\s()]+ ?\([^/:]*\)(?: \[0x[0-9a-f]+\]| <0x[^>]*>)?(?: in .*?:(?:line )?\d+)?\s*"?$` +
 		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
 		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
 		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in ` +
+		`|from \S+:\d+:in |(?:\b[A-Za-z]:)?[^\s":]*\.rb:\d+:in ` +
 		`|\+ (?:CategoryInfo|FullyQualifiedErrorId) +: ` +
 		`|#\d+ +0x[0-9a-fA-F]{4,} in ` +
 		`|(?:PC: )?@ {4,}0x[0-9a-f]{8,} `)
 
 // frameHints are one in each alternative of frameStart that is not told by how
 // its line ends.
-var frameHints = []string{`File "`, ".go:", "#", "from ", "+ ", "@    "}
+var frameHints = []string{`File "`, ".go:", ".rb:", "#", "from ", "+ ", "@    "}
 
 // endsInPlace says that a line ends in a bracket or in ":12", as those with a
 // file at their end do. It spares the expressions the rest.
 func endsInPlace(line string) bool {
 	t := strings.TrimRight(line, " \t\n\v\f\r\"{,")
 	bare := strings.TrimRight(t, "0123456789")
-	return strings.HasSuffix(bare, ")") || strings.HasSuffix(bare, "]") || bare != t && strings.HasSuffix(bare, ":")
+	if bare != t {
+		return strings.HasSuffix(bare, ":") || strings.HasSuffix(bare, ":line ")
+	}
+	return strings.HasSuffix(t, ")") || strings.HasSuffix(t, "]") || strings.HasSuffix(t, ">")
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var (
+	digits = regexp.MustCompile(`\d+`)
+	// rubyNumber counts frames that Ruby prints outermost first: it is part of them.
+	rubyNumber = regexp.MustCompile(`\s*\d+: $`)
+)
+
+// longestFrame is the length from which on a line is taken for no frame: it spares
+// the patterns a document that was printed on one line.
+const longestFrame = 8 << 10
+
+func startOfFrame(line string) []int {
+	if len(line) > longestFrame {
+		return nil
+	}
+	if !containsAny(line, frameHints) && !(strings.Contains(line, "at ") && endsInPlace(line)) {
+		return nil
+	}
+	return frameStart.FindStringIndex(line)
+}
 
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
@@ -305,14 +350,15 @@ var digits = regexp.MustCompile(`\d+`)
 func (u *undressed) logPrefix() {
 	common, seen := "", 0
 	for _, line := range u.lines {
-		if len(line) > maxFrameLine || !containsAny(line, frameHints) && !(strings.Contains(line, "at ") && endsInPlace(line)) {
-			continue
-		}
-		at := frameStart.FindStringIndex(line)
+		at := startOfFrame(line)
 		if at == nil {
 			continue
 		}
-		shape := digits.ReplaceAllString(line[:at[0]], "0")
+		head := line[:at[0]]
+		if strings.HasPrefix(line[at[0]:], "from ") {
+			head = rubyNumber.ReplaceAllString(head, "")
+		}
+		shape := digits.ReplaceAllString(head, "0")
 		if seen == 0 {
 			common = shape
 		}
