@@ -14,7 +14,7 @@ import (
 const corpusFolder = "../../../shared/cases/traces"
 
 // covered are the languages this version parses.
-var covered = set("python", "java", "kotlin", "scala", "go", "node", "dotnet", "ruby", "php")
+var covered = set("python", "java", "kotlin", "scala", "go", "node", "dotnet", "ruby", "php", "rust", "powershell", "native")
 
 type corpusFrame struct{ Function, File string }
 

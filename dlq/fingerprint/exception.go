@@ -20,6 +20,9 @@ type exception struct {
 	loaded bool
 	// layered says that the message has a line for each layer that wrapped it.
 	layered bool
+	// steady stands for the message in the key where the language prints
+	// something that says the same in every run and locale.
+	steady string
 }
 
 // frame is a normalised frame with what is needed to judge and to show it.

@@ -223,6 +223,9 @@ func (a *analysis) byMessage(in Input, outer *exception) {
 	r.Message = clip(firstLine(message), maxMessage)
 	r.Template = Template(r.Message)
 	template := Template(firstLines(message, lines))
+	if outer != nil && outer.steady != "" {
+		template = Template(outer.steady)
+	}
 	var b canonical
 	if r.Type == "" && template == "" {
 		r.Mode = ModeNone

@@ -15,6 +15,9 @@ func TestEachLanguageIsRecognisedAndRead(t *testing.T) {
 		"jvm":        {"parse@com.example.invoices.Header", "read@com.example.invoices.Reader", "run@com.example.worker.Worker"},
 		"go":         {"invoices.(*Header).parse@example.com/invoices", "invoices.Read@example.com/invoices", "main.run@main"},
 		"javascript": {"parse@header.js", "read@reader.js", "run@worker.js"},
+		"rust":       rustFrames,
+		"powershell": {"@Import-Sheet.ps1"},
+		"native":     {"pdf::XRef::readEntry@xref.cc", "pdf::Document::open@document.cc", "main@render.cc"},
 		"dotnet":     {"Header.Parse@Acme.Invoices", "Reader.Read@Acme.Invoices", "Worker.Run@Acme"},
 		"ruby":       {"parse@header.rb", "read@reader.rb", "open@reader.rb"},
 		"php":        phpTraceFrames,
@@ -106,7 +109,6 @@ func TestUnknownTextFallsBackToItsMessage(t *testing.T) {
 	for name, trace := range map[string]string{
 		"perl":   "bad header at /app/a.pl line 3.\n\tmain::read('x') called at /app/b.pl line 9\n",
 		"elixir": "** (HeaderError) bad header\n    (acme 0.1.0) lib/acme/header.ex:3: Acme.Header.read/1\n",
-		"rust":   "thread 'main' panicked at src/header.rs:12:9:\nbad header\n",
 	} {
 		r := ofTrace(trace)
 		if r.Mode != ModeMessage || len(r.Frames) > 0 || r.Confidence != ConfidenceLow {

@@ -10,11 +10,9 @@ import (
 // from runtime/debug, and errors printed with %+v by packages that carry stacks.
 // Go errors have no classes: the template always joins the key.
 var golang = language{
-	name:  "go",
-	hints: []string{"go", "golang"},
-	counts: func(line string) bool {
-		return goFile(line) != "" || goOneLine(line) != nil || goAddress.MatchString(line)
-	},
+	name:    "go",
+	hints:   []string{"go", "golang"},
+	counts:  goCounts,
 	frame:   goFrameAt,
 	belongs: func(line string) bool { return goFile(goMargin(line)) != "" },
 	parse:   parseGo,
@@ -49,6 +47,11 @@ var (
 	goTypeArgs   = regexp.MustCompile(`\[[^\[\]]*\]`)
 	goInit       = regexp.MustCompile(`(?:^|\.)init(?:\.\d+)?(?:\.func)?$|^runtime\.doInit`)
 )
+
+// goCounts leaves the frames of C sources that a debugger numbers to it.
+func goCounts(line string) bool {
+	return goFile(line) != "" && !strings.HasPrefix(strings.TrimSpace(line), "#") || goOneLine(line) != nil || goAddress.MatchString(line)
+}
 
 // goFrame splits a symbol, "github.com/x/y.(*T).Method(0x1, …)", into the
 // package path and the package's last element with the function. Symbols escape

@@ -112,7 +112,7 @@ func joins(lang *language, typ string, e *exception, used []frame) bool {
 		// The class's own stack tells the class; a generic one tells nothing.
 		return lang.generic[typ] && !lang.namedByLoader(used)
 	}
-	if typ == "" || lang.generic[typ] || lang.identifier[typ] {
+	if typ == "" || lang.generic[typ] || lang.identifier[typ] || e.steady != "" {
 		return true
 	}
 	return lang.own != nil && oneOwnUnit(lang, used)
@@ -131,6 +131,9 @@ func oneOwnUnit(lang *language, used []frame) bool {
 // the second where the first only announces it. Later lines are often document
 // excerpts, or log lines that merely follow.
 func keyMessage(e *exception, in Input) string {
+	if e.steady != "" {
+		return e.steady
+	}
 	text := strings.Join(e.message, "\n")
 	if strings.TrimSpace(text) == "" {
 		text = in.ErrorMessage

@@ -55,7 +55,7 @@ type language struct {
 }
 
 // languages in the order that settles ties.
-var languages = []*language{&python, &jvm, &golang, &javascript, &dotnet, &ruby, &php}
+var languages = []*language{&python, &jvm, &golang, &javascript, &dotnet, &ruby, &php, &rust, &powershell, &native}
 
 func (l *language) recursion(typ, message string) bool {
 	return l.stackOverflow[typ] || l.overflowText != "" && strings.Contains(message, l.overflowText)
