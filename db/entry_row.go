@@ -163,8 +163,11 @@ func (t *Tx) saveEntry(was, is entryRow) error {
 		return fmt.Errorf("entry %s moved while it was being changed", is.dlqID)
 	}
 	t.countMove(was.place(), is.place())
-	if is.evidenceID != was.evidenceID {
+	switch {
+	case is.evidenceID != was.evidenceID:
 		return t.textIsStale(is.id)
+	case is.fingerprintID != was.fingerprintID:
+		return t.textMoves(was.id, was.fingerprintID)
 	}
 	return nil
 }

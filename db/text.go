@@ -421,6 +421,20 @@ func (t *Tx) textIsStale(entryID int64) error {
 	return nil
 }
 
+// textMoves notes that a document goes to another fingerprint with the failure
+// that it has: its trace no longer stands for the one that it was of, and may
+// come to stand for the other, for which the index reads it again.
+func (t *Tx) textMoves(entryID, from int64) error {
+	n, err := t.exec(`delete from text_exemplar where fingerprint_id = $1 and entry_id = $2`, from, entryID)
+	if err == nil && n > 0 {
+		err = t.writeFingerprintText(from)
+	}
+	if err != nil {
+		return fmt.Errorf("take a trace from a fingerprint: %w", err)
+	}
+	return t.textIsStale(entryID)
+}
+
 // ForgetText takes a document out of the text index, and its traces out of what
 // stands for its fingerprints. What the index kept of it is gone from the
 // database once PurgeText has come to its end. The document itself must hold no

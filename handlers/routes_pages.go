@@ -33,6 +33,13 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
 
+		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
+		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
+		{session, post, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitForm, nil},
+		{session, get, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergePage, nil},
+		{session, post, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergeForm, nil},
+		{session, post, "/cohorts/:id/undo", dlq.MayDecide, h.cohortUndoForm, nil},
+
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
 		{session, get, "/entries/export.ndjson", dlq.MayExport, h.exportEntries(dlq.ExportNDJSON), nil},
 		{session, get, "/entries/export.csv", dlq.MayExport, h.exportEntries(dlq.ExportCSV), nil},
