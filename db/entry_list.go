@@ -120,9 +120,14 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 	return "(select id from (" + strings.Join(parts, " union all ") + ") order by place" + direction + ", id" + direction + " limit " + f.arg(limit) + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 }
 
-// cellsRare is how many entries the cells of a query may have so that a list
-// begins with them. With more, the order of the list comes soon enough upon one.
-const cellsRare = 20_000
+// cellsRare is how many entries the cells of a query may have at most so that a
+// list begins with them. Reading n of N costs n; the order of the list comes
+// upon a page of them after N/n times as many rows as a page has. Where that is
+// less, the order is read.
+const (
+	cellsRare = 20_000
+	pageUsual = 50
+)
 
 // beginWithCells looks up in the rollup how many entries the cells of a query
 // have, and lets a list begin with them where that is few.
@@ -131,11 +136,11 @@ func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by d
 		return nil
 	}
 	rolled, _ := f.rolledUp(q, by)
-	var n int64
-	if _, err := s.one(ctx, rolled.countCells(), rolled.args, &n); err != nil {
+	var n, all int64
+	if _, err := s.one(ctx, "select ("+rolled.countCells()+"), (select coalesce(max(id), 0) from entry)", rolled.args, &n, &all); err != nil {
 		return fmt.Errorf("count what cells hold: %w", err)
 	}
-	if n > cellsRare {
+	if n > cellsRare || n*n > pageUsual*all {
 		return nil
 	}
 	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.cells, " and ")

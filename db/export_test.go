@@ -192,7 +192,7 @@ func (s *Store) FillUp(ctx context.Context) error {
 // IndexTextWhile reads what the text index has not read, and calls between the
 // reading and the writing.
 func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
-	u, err := s.unread(ctx, 100)
+	u, err := s.unread(ctx, 100, 0)
 	if err != nil {
 		return err
 	}

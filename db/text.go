@@ -30,6 +30,8 @@ const (
 	textTraceEnd   = 8 << 10
 	textLabels     = 8 << 10
 	exemplarsMost  = 5
+	// What the writer takes of texts at once: some 30 ms of trigrams.
+	textSliceBytes = 256 << 10
 )
 
 // fieldMark stands between the parts of a column, and in no part: what is looked
@@ -174,14 +176,14 @@ type exemplar struct {
 
 // unread reads at most so many documents that the index has not read: those
 // whose evidence was replaced, then new ones in the order of their arrival.
-func (s *Store) unread(ctx context.Context, limit int) (unreadText, error) {
+func (s *Store) unread(ctx context.Context, limit, budget int) (unreadText, error) {
 	u := unreadText{fingerprints: map[int64][]string{}}
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
 		return u, fmt.Errorf("read what the text index has not read: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	if err := s.readUnread(ctx, snapshot{tx}, limit, &u); err != nil {
+	if err := s.readUnread(ctx, snapshot{tx}, limit, budget, &u); err != nil {
 		return u, fmt.Errorf("read what the text index has not read: %w", err)
 	}
 	return u, nil
@@ -205,7 +207,7 @@ func ids(ctx context.Context, r reader, query string, args ...any) ([]int64, err
 	return out, err
 }
 
-func (s *Store) readUnread(ctx context.Context, r reader, limit int, u *unreadText) error {
+func (s *Store) readUnread(ctx context.Context, r reader, limit, budget int, u *unreadText) error {
 	var mark, printMark int64
 	if _, err := one(ctx, r, `select (select at from text_mark where name = 'entry'), (select at from text_mark where name = 'fingerprint')`, nil, &mark, &printMark); err != nil {
 		return err
@@ -237,10 +239,30 @@ func (s *Store) readUnread(ctx context.Context, r reader, limit int, u *unreadTe
 	u.documents = slices.Concat(
 		slices.DeleteFunc(slices.Clone(documents), func(d documentText) bool { return !slices.Contains(u.pending, d.id) }),
 		slices.DeleteFunc(slices.Clone(documents), func(d documentText) bool { return slices.Contains(u.pending, d.id) }))
+	if budget > 0 {
+		u.cutTo(budget, mark)
+	}
 	if err := readNewFingerprints(ctx, r, printMark, limit, u); err != nil {
 		return err
 	}
 	return chooseExemplars(ctx, r, u)
+}
+
+// cutTo leaves out the last documents of what was read, so that what is written
+// of the others is some bytes at most, or one document.
+func (u *unreadText) cutTo(budget int, mark int64) {
+	for i, d := range u.documents {
+		budget -= len(d.body) + len(d.label) + len(d.url) + min(len(d.trace), 2*textTraceEnd)
+		if budget >= 0 || i == 0 {
+			continue
+		}
+		u.documents, u.more, u.newest = u.documents[:i], true, mark
+		u.pending = u.pending[:min(i, len(u.pending))]
+		if i > len(u.pending) {
+			u.newest = u.documents[i-1].id
+		}
+		return
+	}
 }
 
 // readNewFingerprints reads the template and frames of fingerprints that the
@@ -324,18 +346,20 @@ func chooseExemplars(ctx context.Context, r reader, u *unreadText) error {
 // the writer; what the writer does of it is kept under 50 ms by its caller, who
 // chooses the limit by how long the last slice took.
 func (s *Store) IndexText(ctx context.Context, limit int) (did int, more bool, took time.Duration, err error) {
-	u, err := s.unread(ctx, limit)
+	u, err := s.unread(ctx, limit, textSliceBytes)
 	if err != nil {
 		return 0, false, 0, err
 	}
 	if len(u.documents) == 0 && len(u.fingerprints) == 0 && len(u.pending) == 0 {
 		return 0, false, 0, nil
 	}
+	var began time.Time
 	err = s.update(ctx, func(tx *Tx) error {
-		began := time.Now()
-		defer func() { took = time.Since(began) }()
+		began = time.Now()
 		return tx.indexText(u)
 	})
+	// With the commit: the trigrams are written when the transaction ends.
+	took = time.Since(began)
 	if err != nil {
 		return 0, false, took, fmt.Errorf("write the text index: %w", err)
 	}

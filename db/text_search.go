@@ -87,7 +87,7 @@ func (s *Store) findTexts(ctx context.Context, q dlq.Query) (map[textSought]text
 	if len(found) == 0 {
 		return nil, nil
 	}
-	unread, err := s.unread(ctx, textUnreadMost)
+	unread, err := s.unread(ctx, textUnreadMost, 0)
 	if err != nil {
 		return nil, err
 	}

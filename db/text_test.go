@@ -195,3 +195,46 @@ func TestForgottenTextIsGoneFromTheIndex(t *testing.T) {
 		t.Errorf("still found: %v", got)
 	}
 }
+
+// One slice of the index is short for the writer, however long the texts are,
+// and whatever is left out of it is read by the next.
+func TestLongTextsAreIndexedInSlices(t *testing.T) {
+	s := withTarget(t, "wiki")
+	park := func(n int, word string) {
+		t.Helper()
+		for i := range n {
+			s.Park(t, dlqtest.Doc(fmt.Sprint("doc-", i)), dlqtest.Seen(s.Now()), dlqtest.Event(fmt.Sprint(word, i)), dlqtest.With(func(e *dlq.Envelope) {
+				e.ErrorMessage, e.ValidationOutput = fmt.Sprint(word, "-", i), strings.Repeat("x y z ", 3000)
+			}))
+		}
+		s.Clock.Advance(time.Minute)
+	}
+	readAll := func(documents int) {
+		t.Helper()
+		all, turns := 0, 0
+		for more := true; more; turns++ {
+			var did int
+			var err error
+			if did, more, _, err = s.IndexText(background, 500); err != nil || did == 0 || turns > documents {
+				t.Fatalf("a slice of %d, %v", did, err)
+			}
+			all += did
+		}
+		if all != documents || turns < 3 {
+			t.Errorf("%d documents in %d slices, want %d in several", all, turns, documents)
+		}
+	}
+	park(50, "first")
+	readAll(50)
+	park(60, "second") // 50 of them are replaced, 10 are new
+	readAll(60)
+	if got := found(t, s, "second-"); len(got) != 60 {
+		t.Errorf("%d of 60 are found", len(got))
+	}
+	if got := found(t, s, "first-"); len(got) != 0 {
+		t.Errorf("%d are found by what they were", len(got))
+	}
+	if n, _, err := s.TextLag(background, 10); n != 0 || err != nil {
+		t.Errorf("%d are left, %v", n, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // ExportedRow is an entry as it is handed out, a line of NDJSON. It is the row
@@ -210,11 +211,8 @@ func pairs(m map[string]string) string {
 // for some readers, and what is not UTF-8 become the sign for it.
 func SafeCell(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
-	for _, r := range s {
-		if strings.ContainsRune("=+-@\t\r\n\uFFFD＝＋－＠", r) {
-			return "'" + s
-		}
-		break
+	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r\n\uFFFD＝＋－＠", first) {
+		return "'" + s
 	}
 	return s
 }

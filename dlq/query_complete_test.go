@@ -53,7 +53,9 @@ func FuzzCompletionStaysWithinTheText(f *testing.F) {
 			t.Errorf("%q at %d: %+v", text, caret, at)
 		}
 		if ok {
-			at.Take(text, "x", true)
+			if got, place := at.Take(text, "x", true); place > len(got) {
+				t.Errorf("%q at %d: the caret stands at %d of %q", text, caret, place, got)
+			}
 		}
 	})
 }

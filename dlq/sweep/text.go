@@ -14,7 +14,7 @@ type TextStore interface {
 
 const (
 	textEvery    = 500 * time.Millisecond // while nothing waits
-	textSlice    = 25 * time.Millisecond  // of the writer's time; arrivals wait for it
+	textSlice    = 35 * time.Millisecond  // of the writer's time and the commit; arrivals wait for it
 	textLeast    = 10                     // documents of a slice
 	textMost     = 500
 	textFirst    = 100
