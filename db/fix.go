@@ -80,7 +80,7 @@ func (t *Tx) liveCohort(id string) error {
 // absorbed are cohorts with those that were merged into them, however often: the
 // text of a common table with the columns live, that which stands now, and id.
 func absorbed(in string) string {
-	return `with recursive absorbed (id, live) as (select id, id from cohort where id in (` + in + `) union select c.id, a.live from absorbed a join cohort c on c.merged_into = a.id) `
+	return `with recursive absorbed (id, live) as (select id, id from cohort where id in (` + in + `) union select c.id, g.live from absorbed g join cohort c on c.merged_into = g.id) `
 }
 
 // WithdrawFix takes a fix back; why is what the person typed, and may be empty.
@@ -89,7 +89,7 @@ func (s *Store) WithdrawFix(ctx context.Context, by dlq.Actor, cohortID, fixID, 
 	return s.update(ctx, func(tx *Tx) error {
 		var component, version string
 		var withdrawn sql.NullInt64
-		found, err := tx.row(absorbed("$1")+`select x.component, x.version, x.withdrawn_at from absorbed a join fix x on x.cohort_id = a.id where x.id = $2`, []any{cohortID, fixID}, &component, &version, &withdrawn)
+		found, err := tx.row(absorbed("$1")+`select x.component, x.version, x.withdrawn_at from absorbed g join fix x on x.cohort_id = g.id where x.id = $2`, []any{cohortID, fixID}, &component, &version, &withdrawn)
 		if err != nil {
 			return fmt.Errorf("find a fix: %w", err)
 		}
@@ -117,8 +117,8 @@ func (s *Store) Fixes(ctx context.Context, by dlq.Actor, cohortIDs []string) (ma
 	var f filter
 	ids := f.list(cohortIDs)
 	standing := []string{}
-	err := each(ctx, s.reader(), absorbed(ids)+`select a.live, x.id, x.cohort_id, x.component, x.version, x.note, x.link, x.actor, x.declared_at, x.withdrawn_at, x.withdrawn_by
-		from absorbed a join fix x on x.cohort_id = a.id order by x.declared_at desc, x.id desc limit `+f.arg(fixesMost), f.args, func(rows *sql.Rows) error {
+	err := each(ctx, s.reader(), absorbed(ids)+`select g.live, x.id, x.cohort_id, x.component, x.version, x.note, x.link, x.actor, x.declared_at, x.withdrawn_at, x.withdrawn_by
+		from absorbed g join fix x on x.cohort_id = g.id order by x.declared_at desc, x.id desc limit `+f.arg(fixesMost), f.args, func(rows *sql.Rows) error {
 		var x dlq.Fix
 		var declared int64
 		var withdrawn sql.NullInt64
@@ -216,7 +216,7 @@ func (s *Store) fixesLive(ctx context.Context, by dlq.Actor, cohortIDs []string)
 	var f filter
 	ids := f.list(cohortIDs)
 	seen := f.ofSourcesOf(by, "d.source_id")
-	err := each(ctx, s.reader(), absorbed(ids)+`select s.name, d.component, d.version, d.started_at from absorbed a join fix x on x.cohort_id = a.id and x.withdrawn_at is null
+	err := each(ctx, s.reader(), absorbed(ids)+`select s.name, d.component, d.version, d.started_at from absorbed g join fix x on x.cohort_id = g.id and x.withdrawn_at is null
 		join deployment d on d.component = x.component and d.version = x.version and d.stopped_at is null join source s on s.id = d.source_id where `+seen, f.args, func(rows *sql.Rows) error {
 		var v liveVersion
 		var at int64
