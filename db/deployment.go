@@ -59,9 +59,10 @@ func (s *Store) Deploy(ctx context.Context, by dlq.Actor, source string, r dlq.D
 		if err != nil {
 			return err
 		}
+		dated := !r.At.IsZero()
 		r := r.Settle(tx.now)
 		r.Actor = by.Name
-		began, moved, err := tx.deploy(src.ID, r)
+		began, moved, err := tx.deploy(src.ID, r, dated)
 		if err != nil {
 			return err
 		}
@@ -86,17 +87,20 @@ func (s *Store) Deploy(ctx context.Context, by dlq.Actor, source string, r dlq.D
 }
 
 // deploy works a report into the register of its component. It answers the
-// versions that run now and did not before, and whether anything moved.
-func (t *Tx) deploy(sourceID int64, r dlq.DeploymentReport) (began []string, moved bool, err error) {
+// versions that run now and did not before, and whether anything moved. One that
+// names its moment and came before is passed over, whatever was told since.
+func (t *Tx) deploy(sourceID int64, r dlq.DeploymentReport, dated bool) (began []string, moved bool, err error) {
 	stopped, err := stoppedText(r.Stopped)
 	if err != nil {
 		return nil, false, err
 	}
-	var one int
-	known, err := t.row(`select 1 from deployment_report where source_id = $1 and component = $2 and at = $3 and version = $4 and stopped is $5 limit 1`,
-		[]any{sourceID, r.Component, ms(r.At), r.Version, stopped}, &one)
-	if err != nil || known {
-		return nil, false, err
+	if dated {
+		var one int
+		known, err := t.row(`select 1 from deployment_report where source_id = $1 and component = $2 and at = $3 and version = $4 and stopped is $5 limit 1`,
+			[]any{sourceID, r.Component, ms(r.At), r.Version, stopped}, &one)
+		if err != nil || known {
+			return nil, false, err
+		}
 	}
 	// What is to be made anew: all that ran at the moment of the report, and all
 	// that began after it.
@@ -243,6 +247,12 @@ func deploymentsWhere(ctx context.Context, r reader, where string, args ...any) 
 // Deployments lists a source's deployments since a time, newest first.
 func (s *Store) Deployments(ctx context.Context, sourceID int64, since int64, limit int) ([]dlq.Deployment, error) {
 	return deploymentsWhere(ctx, s.reader(), `d.source_id = $1 and d.started_at >= $2 order by d.started_at desc, d.id desc limit $3`, sourceID, since, limit)
+}
+
+// RunningDeployments lists what runs now in a source, by component, with since
+// when.
+func (s *Store) RunningDeployments(ctx context.Context, sourceID int64) ([]dlq.Deployment, error) {
+	return deploymentsWhere(ctx, s.reader(), `d.source_id = $1 and d.stopped_at is null order by d.component, d.started_at, d.id limit 1000`, sourceID)
 }
 
 // DeploymentsBetween lists a source's deployments of a stretch of time, both

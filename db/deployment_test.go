@@ -159,7 +159,9 @@ func TestADeploymentSaysWhetherItIsARollbackOrARollingOne(t *testing.T) {
 
 func TestVersionsThatFailuresNameAndNobodyRegisteredAreSeen(t *testing.T) {
 	s := dbtest.Open(t)
-	under := func(doc string, v dlq.Versions) { s.Park(t, dlqtest.Doc(doc), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion, e.Versions = "", v })) }
+	under := func(doc string, v dlq.Versions) {
+		s.Park(t, dlqtest.Doc(doc), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion, e.Versions = "", v }))
+	}
 	under("1", dlq.Versions{"parser": "1", "ocr": "5"})
 	under("2", dlq.Versions{"parser": "2", "ocr": "5"})
 	if _, _, err := s.Deploy(background, dlqtest.Pipeline, "wiki", dlq.DeploymentReport{Component: "parser", Version: "2"}); err != nil {

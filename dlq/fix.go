@@ -2,7 +2,6 @@ package dlq
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -49,10 +48,7 @@ func (d FixDeclaration) Check() error {
 }
 
 // webAddress says whether a text is an address that a page may link to.
-func webAddress(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && !strings.ContainsAny(s, " \t\r\n\"<>")
-}
+func webAddress(s string) bool { return httpURL(s) && !strings.ContainsAny(s, " \t\r\n\"<>") }
 
 // Fix is a version of a component of which somebody said that it fixes a cohort,
 // with what is known of it since.
@@ -178,48 +174,60 @@ func (f Fix) Proposes() (FixRedrive, bool) {
 	if !f.WithdrawnAt.IsZero() {
 		return r, false
 	}
-	var unsaid int64
-	var versions []string
-	for _, in := range f.Live() {
-		if in.Replaced == 0 {
-			continue
+	var in []FixIn
+	for _, i := range f.Live() {
+		if i.Replaced > 0 {
+			r.Documents += i.Replaced
+			r.Sources = append(r.Sources, i.Source)
+			in = append(in, i)
 		}
-		r.Documents += in.Replaced
-		r.Sources = append(r.Sources, in.Source)
-		unsaid += in.Unsaid
-		for _, v := range in.Versions {
+	}
+	slices.Sort(r.Sources)
+	r.Query = f.Query(FixReplaced, in...)
+	return r, r.Documents > 0
+}
+
+// Query says in the query language which documents of some sources a part of the
+// fix means; empty where the language cannot say it: a component may have no key,
+// and a quote cannot be written in a value.
+func (f Fix) Query(part FixPart, in ...FixIn) string {
+	var unsaid int64
+	var sources, versions []string
+	for _, i := range in {
+		sources = append(sources, i.Source)
+		unsaid += i.Unsaid
+		for _, v := range i.Versions {
 			if !slices.Contains(versions, v) {
 				versions = append(versions, v)
 			}
 		}
 	}
-	if r.Documents == 0 {
-		return r, false
-	}
-	slices.Sort(r.Sources)
+	slices.Sort(sources)
 	slices.Sort(versions)
-	quoted := func(values []string) string {
-		out := make([]string, len(values))
-		for i, v := range values {
+	status, term, values := "status:parked", "-"+f.Component, []string{f.Version}
+	switch {
+	case part == FixUnder:
+		status, term = "status:open", f.Component
+	case part == FixUnsaid:
+		values = append(values, versions...)
+	case unsaid > 0: // "not under the fix" would take along those that do not say
+		term, values = f.Component, versions
+	}
+	if len(in) == 0 || len(values) == 0 || len(values) > fixVersions || !slices.Contains(componentOrder, f.Component) || strings.ContainsRune(strings.Join(append(sources, values...), ""), '"') {
+		return ""
+	}
+	quoted := func(list []string) string {
+		out := make([]string, len(list))
+		for i, v := range list {
 			out[i] = QuoteValue(v)
 		}
 		return strings.Join(out, ",")
 	}
-	under := "-" + f.Component + ":" + QuoteValue(f.Version)
-	said := append(slices.Clone(r.Sources), f.Version)
-	if unsaid > 0 { // "not under the fix" would take along those that do not say
-		under, said = f.Component+":"+quoted(versions), append(said, versions...)
+	q := "cohort:" + QuoteValue(f.CohortID) + " " + status + " " + term + ":" + quoted(values) + " source:" + quoted(sources)
+	if _, bad := ParseQuery(q); len(bad) > 0 {
+		return ""
 	}
-	// A quote cannot be written in a value, and a component without a key not
-	// at all: then no query says exactly these.
-	if !slices.Contains(componentOrder, f.Component) || len(versions) > fixVersions || strings.ContainsRune(strings.Join(said, ""), '"') {
-		return r, true
-	}
-	q := "cohort:" + QuoteValue(f.CohortID) + " status:parked " + under + " source:" + quoted(r.Sources)
-	if _, bad := ParseQuery(q); len(bad) == 0 {
-		r.Query = q
-	}
-	return r, true
+	return q
 }
 
 // FixProposal is a cohort that a deployment may have fixed.

@@ -26,7 +26,40 @@ func cohortItems() []Item {
 	no.Entries.Rows, no.Entries.Bulk = nil, components.Bulk{}
 	no.Entries.Empty = &components.Empty{Title: "No document is stuck here now", Text: "409 were, and all were resolved."}
 
-	return []Item{page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
+	no.Fixes = cohort.Fixes{None: "Nobody has said what fixes this.", Declare: components.Action{Label: "Declare a fix", Href: "/cohorts/01Kb/fix"}}
+	no.Arrivals = cohort.Arrivals{About: "along cursor", Axes: []components.Chip{{Text: "By day", Href: "/cohorts/01Kb"}, {Text: "By cursor", Href: "/cohorts/01Kb?arrivals=cursor", On: true}}, None: "No document that was looked at says its cursor."}
+
+	failed := cohortModel()
+	failed.Fixes = failedFixes()
+
+	return []Item{page("cohort", cohort.Page(cohortModel())), page("cohort-fix-failed", cohort.Page(failed)), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
+}
+
+func fixes() cohort.Fixes {
+	return cohort.Fixes{Leads: true, Declare: components.Action{Label: "Declare a fix", Href: "/cohorts/01Kb/fix"}, Rows: []cohort.Fix{{
+		ID: "fix-01F", Heading: "Test the fix: parser 20251230 is live", Leads: true, State: components.Tag{Text: "live", Tone: components.Good},
+		Facts: []components.Fact{{Text: "393 failed under versions it replaces", Href: "/entries?q=cohort:01Kb+-parser:20251230"}, {Text: "12 do not say", Href: "/entries?q=cohort:01Kb"}, {Text: "live in wiki since", Time: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02")}},
+		Do:    []components.Action{{Label: "Test it on one", Href: "/confirm?action=redrive&id=01J1", Tone: components.Primary, Key: "r"}, {Label: "Redrive the 393", Href: "/confirm?action=redrive&q=cohort"}},
+		Note:  txt("Reads the incremental update after %%EOF."), Link: components.Link{Text: "https://git.example.com/parser/commit/4f2a", Href: "https://git.example.com/parser/commit/4f2a"},
+		Said: "declared by reviewer@example.com", When: at("2026-11-20T09:00:00Z", "20 Nov 2026 09:00 UTC", "20 Nov 09:00"), Withdraw: components.Action{Label: "Withdraw", Href: "/cohorts/01Kb/fix/01F/withdraw"},
+	}}}
+}
+
+func failedFixes() cohort.Fixes {
+	f := fixes()
+	f.Leads = false
+	one := &f.Rows[0]
+	one.Leads, one.Heading, one.Do, one.State = false, "Parser 20251230", nil, components.Tag{Text: "live, and failed for some", Tone: components.Bad}
+	one.Cannot = "Analysts cannot redrive, quarantine or extend. Ask a reviewer and give them this page's address."
+	one.Notices = []components.Notice{{Tone: components.Bad, Title: "It came back after the fix.", Text: "2 documents that came anew since it runs failed under parser 20251230."}, {Tone: components.Plain, Title: "3 failed under the fix itself.", Links: []components.Link{{Text: "Look at them", Href: "/entries?q=cohort:01Kb+parser:20251230"}}}}
+	one.Sources = []cohort.FixSource{
+		{Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Replaced: components.Link{Text: "390", Href: "/entries?q=1"}, Unsaid: components.Link{Text: "12", Href: "/entries?q=2"}, Under: components.Link{Text: "3", Href: "/entries?q=3"}, Live: "since", Since: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02")},
+		{Source: components.Link{Text: "leases-of-the-northern-region", Href: "/sources/leases"}, Replaced: components.Link{Text: "3", Href: "/entries?q=4"}, Unsaid: components.Link{Text: "0"}, Under: components.Link{Text: "0"}, Live: "not yet"},
+	}
+	f.Rows = append(f.Rows, cohort.Fix{ID: "fix-02F", Heading: "Mapper@2.5.1-with-a-very-long-name-that-nobody-can-break+build.20251230.0123456789abcdef", State: components.Tag{Text: "declared, not deployed", Tone: components.Quiet},
+		Facts: []components.Fact{{Text: "0 failed under versions it replaces"}, {Text: "409 do not say"}}, Said: "declared by analyst@example.com", When: at("2026-11-21T09:00:00Z", "21 Nov 2026 09:00 UTC", "21 Nov 09:00")})
+	f.Past = []components.Event{{Who: "reviewer@example.com", Text: "withdrew parser 20251101, declared by reviewer@example.com on 2 Nov 2026", Note: txt("It was another defect."), When: at("2026-11-10T09:00:00Z", "10 Nov 2026 09:00 UTC", "10 Nov 09:00")}}
+	return f
 }
 
 func reasons() []string {
@@ -101,15 +134,20 @@ func cohortModel() cohort.Model {
 			{Document: txt("1147811876"), Href: "/entries/01J3", Bytes: components.Tag{Text: "unchanged · strong tag", Tone: components.DocSame}, Code: components.Tag{Text: "parser changed", Tone: components.CodeChanged}, Verdict: "New code fixed it", Counts: "counts for 393", Tone: components.Good, When: at("2026-11-29T09:46:00Z", "29 Nov 2026 09:46 UTC", "29 Nov 09:46")},
 			{Document: txt("1150067123"), Href: "/entries/01J4", Bytes: components.Tag{Text: "changed · strong tag", Tone: components.DocChanged}, Code: components.Tag{Text: "parser same", Tone: components.CodeSame}, Verdict: "New document passed", Counts: "counts for itself", Tone: components.Plain, When: at("2026-11-14T11:30:00Z", "14 Nov 2026 11:30 UTC", "14 Nov 11:30")},
 		}},
-		Arrivals: components.DayChart{
+		Fixes: fixes(),
+		Arrivals: cohort.Arrivals{About: "45 days, with deployments", Axes: []components.Chip{{Text: "By day", Href: "/cohorts/01Kb#arrivals-title", On: true}, {Text: "By ingest_seq", Href: "/cohorts/01Kb?arrivals=seq#arrivals-title"}}, Chart: components.DayChart{
 			Values: []int{2, 1, 3, 2, 4, 2, 3, 1, 2, 3, 2, 4, 3, 2, 3, 4, 2, 3, 12, 14, 11, 13, 15, 12, 10, 14, 16, 12, 18, 15, 14, 16, 13, 17, 15, 12, 14, 16, 18, 15, 13, 14, 6, 2, 1},
 			Marks:  []components.Mark{{At: 18, Text: "wiki-connector 3.14"}, {At: 42, Text: "parser 20251230"}}, First: "16 Oct", Last: "29 Nov",
-			Label: "Arrivals a day from 16 Oct to 29 Nov: 2 a day, 14 a day from 3 Nov, 1 on the last day", Sentence: "Rose 4 h after wiki-connector 3.14 was deployed; fell after parser 20251230.",
-		},
+			Label: "Arrivals a day from 16 Oct to 29 Nov: 2 a day, 14 a day from 3 Nov, 1 on the last day", Sentence: "Started 4 h after wiki-connector 3.14 was deployed. Stopped after parser 20251230 was deployed: none came for 2 d.",
+		}, Marks: []cohort.Mark{
+			{When: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02"), Version: txt("parser 20251230"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Words: "beside another", Marked: true},
+			{When: at("2026-11-03T09:40:00Z", "3 Nov 2026 09:40 UTC", "3 Nov 09:40"), Version: txt("wiki-connector 3.14"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Marked: true},
+			{When: at("2026-10-29T16:11:00Z", "29 Oct 2026 16:11 UTC", "29 Oct 16:11"), Version: txt("embedder 7"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}},
+		}, More: "12 older deployments are not listed; the source's page has them all."},
 		Versions: cohort.Versions{Months: []string{"earlier", "Sep", "Oct", "Nov"}, Rows: []cohort.VersionRow{
-			{Version: txt("pdfminer.six@20221105"), Cells: []components.Link{l("21"), l("118"), l("177"), l("77")}, Stuck: l("393")},
+			{Version: txt("pdfminer.six@20221105"), State: components.Tag{Text: "not running now", Tone: components.Quiet}, Cells: []components.Link{l("21"), l("118"), l("177"), l("77")}, Stuck: l("393")},
 			{Version: txt("pdfminer.six@20240706"), Cells: []components.Link{l("0"), l("0"), l("4"), l("12")}, Stuck: l("16")},
-			{Version: txt("pdfminer.six@20251230"), Now: true, Cells: []components.Link{l("0"), l("0"), l("0"), l("0")}, Stuck: l("0")},
+			{Version: txt("pdfminer.six@20251230"), State: components.Tag{Text: "runs now", Tone: components.CodeSame}, Cells: []components.Link{l("0"), l("0"), l("0"), l("0")}, Stuck: l("0")},
 		}},
 		MadeOf: cohort.MadeOf{
 			Summary:      "the exception's type and the three frames nearest the raise point",
