@@ -175,7 +175,12 @@ func TestVersionsThatFailuresNameAndNobodyRegisteredAreSeen(t *testing.T) {
 	if want := []dlq.SeenVersion{{Component: "ocr", Version: "5", Documents: 2, Parked: 2}, {Component: "parser", Version: "1", Documents: 1, Parked: 1}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	known, err := s.KnownVersions(background, dlqtest.Only(dlqtest.Reviewer, "leases"), s.Entry(t, s.Park(t, dlqtest.Doc("1")).DLQID).CohortID, 10)
+	cohort := s.Entry(t, s.Park(t, dlqtest.Doc("1")).DLQID).CohortID
+	all, err := s.KnownVersions(background, dlqtest.Reviewer, cohort, 10)
+	if want := []dlq.SeenVersion{{Component: "parser", Version: "2"}, {Component: "ocr", Version: "5"}, {Component: "parser", Version: "1"}, {Component: "parser", Version: "pdfminer.six@20221105"}}; err != nil || !reflect.DeepEqual(all, want) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	known, err := s.KnownVersions(background, dlqtest.Only(dlqtest.Reviewer, "leases"), cohort, 10)
 	if err != nil || len(known) != 0 {
 		t.Errorf("who may not see the source is told %+v, %v", known, err)
 	}
