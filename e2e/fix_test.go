@@ -31,7 +31,7 @@ func TestADeclaredFixIsProposedOnceItIsDeployed(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS(`#declare [name="note"]`), "Looks for the root behind a broken trailer."), chromedp.SetValue(chromedp.CSS(`#declare [name="link"]`), "https://git.example.com/parser/commit/4f2a"))
 	b.load("Declare")
 	b.says("declared, not deployed")
-	if got := b.textOf("#fix"); !strings.Contains(got, fmt.Sprintf("%d failed under versions it replaces", len(broken)+len(twice))) {
+	if got := b.textOf("#fix"); !strings.Contains(got, fmt.Sprintf("%d stuck documents failed under versions it replaces", len(broken)+len(twice))) {
 		t.Errorf("the fix says %q", got)
 	}
 

@@ -163,6 +163,9 @@ func streamArrivals(f cohortFacts, a cohort.Arrivals, list []deployed) (cohort.A
 	}
 	if len(bars) == 0 {
 		a.None = "No document that was looked at says its " + name + "."
+		if len(p.Places) == 0 {
+			a.None = "Nothing is stuck here now, so there is no document whose " + name + " to look at."
+		}
 		return a, nil, list
 	}
 	c := components.DayChart{First: shownLine(bars[0].From, 40).String(), Last: shownLine(bars[len(bars)-1].To, 40).String()}

@@ -142,7 +142,7 @@ func fixTag(x dlq.Fix) components.Tag {
 // fixFacts are the numbers of a fix; of one source alone with since when.
 func fixFacts(x dlq.Fix) []components.Fact {
 	sum := x.Counts()
-	facts := []components.Fact{{Text: grouped(sum.Replaced) + " failed under versions it replaces", Href: fixHref(x, dlq.FixReplaced, func(in dlq.FixIn) int64 { return in.Replaced })}}
+	facts := []components.Fact{{Text: counted(sum.Replaced, "stuck document", "stuck documents") + " failed under versions it replaces", Href: fixHref(x, dlq.FixReplaced, func(in dlq.FixIn) int64 { return in.Replaced })}}
 	if sum.Unsaid > 0 {
 		facts = append(facts, components.Fact{Text: grouped(sum.Unsaid) + " " + verb(sum.Unsaid, "does", "do") + " not say", Href: fixHref(x, dlq.FixUnsaid, func(in dlq.FixIn) int64 { return in.Unsaid }), Title: "Their failure names no version of " + componentNames(x.Component)})
 	}

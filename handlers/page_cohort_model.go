@@ -238,6 +238,7 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 	if _, _, leads := leadingFix(f); leads {
 		// The fix that can be tested stands above, with its own buttons.
 		r.Form.Tone, r.Form.Key = components.Plain, ""
+		r.Because = "The fix above says what it is for. This sends everything that is stuck here."
 		return r
 	}
 	if f.one != nil && c.Parked() > 1 {

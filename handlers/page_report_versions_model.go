@@ -12,7 +12,7 @@ import (
 
 const (
 	versionsReportPath = "/reports/versions"
-	reportRowsShown    = 30    // a sheet of paper
+	reportRowsShown    = 20    // a sheet of paper
 	reportRowsMost     = 1_000 // a page
 )
 
