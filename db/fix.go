@@ -26,7 +26,7 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		id, created = "", false
-		if err := tx.liveCohort(cohortID); err != nil {
+		if err := tx.standingCohort(cohortID); err != nil {
 			return err
 		}
 		detail := map[string]any{"component": d.Component, "version": d.Version}
@@ -62,8 +62,8 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 	return id, created, err
 }
 
-// liveCohort refuses a cohort that is not there, or that was merged into another.
-func (t *Tx) liveCohort(id string) error {
+// standingCohort refuses a cohort that is not there, or that was merged into another.
+func (t *Tx) standingCohort(id string) error {
 	var into sql.NullString
 	found, err := t.row(`select merged_into from cohort where id = $1`, []any{id}, &into)
 	switch {

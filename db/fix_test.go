@@ -263,7 +263,7 @@ func TestPlacesAreReadFromBothEndsOfACohort(t *testing.T) {
 		cohort = s.Park(t, dlqtest.Of(source, fmt.Sprint(i)), dlqtest.Seen(dlqtest.Now.Add(time.Duration(i)*time.Minute)), dlqtest.Seq(int64(100+i)), dlqtest.With(func(e *dlq.Envelope) { e.CursorAtArrival = fmt.Sprint("c", i) })).Cohort
 	}
 	words := func(by dlq.Actor, ends int) string {
-		list, err := s.Placed(background, by, cohort, ends)
+		list, err := s.Places(background, by, cohort, ends)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"deployments near a moment":       func() error { _, err := s.DeploymentsBetween(background, 1, dlqtest.Now, s.Now(), 5); return err },
 		"what failures name":              func() error { _, err := s.SeenVersions(background, 1, 5); return err },
 		"what a fix can be":               func() error { _, err := s.KnownVersions(background, wiki, last.Cohort, 5); return err },
-		"a cohort's places in its stream": func() error { _, err := s.Placed(background, wiki, last.Cohort, 5); return err },
+		"a cohort's places in its stream": func() error { _, err := s.Places(background, wiki, last.Cohort, 5); return err },
 		"the report of versions": func() error {
 			_, _, err := s.VersionReport(background, wiki, dlq.VersionReportQuery{From: dlqtest.Now}, 5)
 			return err

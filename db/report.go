@@ -70,11 +70,11 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 // places of its documents.
 const placedMembers = 50
 
-// Placed looks at stuck documents of a cohort, at those that were opened first
+// Places looks at stuck documents of a cohort, at those that were opened first
 // and those that were opened last, at most so many of each, and at where each
 // stood in its connector's stream when it first failed: by source, those of most
 // documents first. What somebody may not see is left out of what was looked at.
-func (s *Store) Placed(ctx context.Context, by dlq.Actor, cohortID string, ends int) ([]dlq.Placed, error) {
+func (s *Store) Places(ctx context.Context, by dlq.Actor, cohortID string, ends int) ([]dlq.SourcePlaces, error) {
 	var members []any
 	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id = $1 order by id limit $2`, []any{cohortID, placedMembers}, func(rows *sql.Rows) error {
 		var id int64
@@ -86,7 +86,7 @@ func (s *Store) Placed(ctx context.Context, by dlq.Actor, cohortID string, ends 
 		return nil, fmt.Errorf("find the cohort's members: %w", err)
 	}
 	index, met := map[string]int{}, map[int64]bool{}
-	var out []dlq.Placed
+	var out []dlq.SourcePlaces
 	for _, direction := range []string{"asc", "desc"} {
 		if len(members) == 0 {
 			break
@@ -114,7 +114,7 @@ func (s *Store) Placed(ctx context.Context, by dlq.Actor, cohortID string, ends 
 			if !ok {
 				in = len(out)
 				index[source] = in
-				out = append(out, dlq.Placed{Source: source})
+				out = append(out, dlq.SourcePlaces{Source: source})
 			}
 			out[in].Places = append(out[in].Places, p)
 			return nil
@@ -126,7 +126,7 @@ func (s *Store) Placed(ctx context.Context, by dlq.Actor, cohortID string, ends 
 	for _, p := range out {
 		slices.SortStableFunc(p.Places, func(a, b dlq.Place) int { return a.At.Compare(b.At) })
 	}
-	slices.SortStableFunc(out, func(a, b dlq.Placed) int {
+	slices.SortStableFunc(out, func(a, b dlq.SourcePlaces) int {
 		return cmp.Or(cmp.Compare(len(b.Places), len(a.Places)), strings.Compare(a.Source, b.Source))
 	})
 	return out, nil

@@ -14,9 +14,9 @@ type Place struct {
 	Cursor string    // as the connector gave it; empty: not sent
 }
 
-// Placed are documents of a cohort in one source with their places, as far as
+// SourcePlaces are documents of a cohort in one source with their places, as far as
 // they were looked at.
-type Placed struct {
+type SourcePlaces struct {
 	Source string
 	Places []Place // in the order of their first failures
 }

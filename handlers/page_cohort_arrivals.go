@@ -81,6 +81,6 @@ func (h *Handlers) fillArrivals(ctx context.Context, f *cohortFacts) error {
 		ends = placesRead
 	}
 	var err error
-	f.placed, err = h.Store.Placed(ctx, f.by, f.cohort.ID, ends)
+	f.placed, err = h.Store.Places(ctx, f.by, f.cohort.ID, ends)
 	return err
 }

@@ -71,7 +71,7 @@ func newestFirst(list []deployed) []deployed {
 // they stood.
 func arrivalAxes(f cohortFacts) []components.Chip {
 	has := func(of func(dlq.Place) bool) bool {
-		return slices.ContainsFunc(f.placed, func(p dlq.Placed) bool { return slices.ContainsFunc(p.Places, of) })
+		return slices.ContainsFunc(f.placed, func(p dlq.SourcePlaces) bool { return slices.ContainsFunc(p.Places, of) })
 	}
 	seq, cursor := has(func(p dlq.Place) bool { return p.Seq != nil }), has(func(p dlq.Place) bool { return p.Cursor != "" })
 	if !seq && !cursor && f.axis == axisDay {
@@ -112,14 +112,14 @@ func axisChip(f cohortFacts, axis arrivalsAxis, of, text string) components.Chip
 
 // axisSource are the places along whose stream the chart is drawn: a sequence or
 // a cursor means something within its source alone.
-func axisSource(f cohortFacts) dlq.Placed {
+func axisSource(f cohortFacts) dlq.SourcePlaces {
 	for _, p := range f.placed {
 		if p.Source == f.axisOf {
 			return p
 		}
 	}
 	if len(f.placed) == 0 {
-		return dlq.Placed{}
+		return dlq.SourcePlaces{}
 	}
 	return f.placed[0]
 }

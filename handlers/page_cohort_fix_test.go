@@ -227,7 +227,7 @@ func TestArrivalsAlongTheStreamSayWhatWasLookedAt(t *testing.T) {
 	place := func(h int, seq int64) dlq.Place {
 		return dlq.Place{At: noon.Add(time.Duration(h) * time.Hour), Seq: &seq}
 	}
-	f.placed = []dlq.Placed{{Source: "wiki", Places: []dlq.Place{place(1, 100), place(2, 140), {At: noon}}}, {Source: "leases", Places: []dlq.Place{place(1, 9)}}}
+	f.placed = []dlq.SourcePlaces{{Source: "wiki", Places: []dlq.Place{place(1, 100), place(2, 140), {At: noon}}}, {Source: "leases", Places: []dlq.Place{place(1, 9)}}}
 	f.axis = axisSeq
 	f.deployments = []deployed{{Deployment: dlq.Deployment{Component: "parser", Version: "pdf@3", StartedAt: noon.Add(90 * time.Minute)}, Source: "wiki"}, {Deployment: dlq.Deployment{Component: "parser", Version: "pdf@4", StartedAt: noon.Add(30 * time.Minute)}, Source: "leases"}}
 	a := newArrivals(f)

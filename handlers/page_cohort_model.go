@@ -25,15 +25,18 @@ type cohortFacts struct {
 	near        []deployed // round the first and the last failure
 	registered  time.Time  // when the register of its sources begins; zero: it is empty
 	unread      int        // sources whose deployments were not read
-	placed      []dlq.Placed
+	placed      []dlq.SourcePlaces
 	axis        arrivalsAxis
 	axisOf      string // the source along whose stream; empty: that of most documents
 	fixes       []dlq.Fix
 	replays     []dlq.Redrive
 	notes       []dlq.Note
 	audit       []dlq.AuditRow
-	runbook     string                // HTML, cleaned
-	one         *dlq.Entry            // the document to redrive first; nil where none can be
+	runbook     string     // HTML, cleaned
+	one         *dlq.Entry // the document to redrive first; nil where none can be
+	grouping    dlq.Grouping
+	alike       []dlq.Cohort
+	others      map[string]dlq.Cohort // those that the grouping names
 	past        map[string]dlq.Cohort // those in which replays that got past this error failed
 	entries     entryList
 	pausedBy    string
@@ -62,6 +65,7 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Arrivals: newArrivals(f),
 		Versions: newVersions(f),
 		MadeOf:   newMadeOf(f.members),
+		Grouping: newGrouping(f),
 		Filters:  cohortEntryFilters(f),
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
@@ -155,6 +159,9 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 		if action, ok := of(a.kind, a.label, a.statuses...); ok {
 			more = append(more, action)
 		}
+	}
+	if f.grouping.Whole {
+		more = append(more, components.Action{Label: "Split", Href: back + "/split"}, components.Action{Label: "Merge", Href: back + "/merge"})
 	}
 	return actions, more
 }

@@ -125,6 +125,9 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/cohorts/:id/fix", dlq.MaySee, h.listFixes, nil},
 		{token, post, "/api/v1/cohorts/:id/fix", dlq.MayDecide, h.declareFix, nil},
 		{token, post, "/api/v1/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFix, nil},
+		{token, post, "/api/v1/cohorts/:id/merge", dlq.MayDecide, h.mergeCohorts, nil},
+		{token, post, "/api/v1/cohorts/:id/split", dlq.MayDecide, h.splitCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/undo", dlq.MayDecide, h.undoGrouping, nil},
 		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
 		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
 

@@ -37,6 +37,13 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixPage, nil},
 		{session, post, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixForm, nil},
 
+		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
+		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
+		{session, post, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitForm, nil},
+		{session, get, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergePage, nil},
+		{session, post, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergeForm, nil},
+		{session, post, "/cohorts/:id/undo", dlq.MayDecide, h.cohortUndoForm, nil},
+
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
 		{session, get, "/entries/:id", dlq.MaySee, h.entryPage, nil},
 		{session, get, "/entries/:id/trace.txt", dlq.MaySee, h.entryTrace, nil},

@@ -33,6 +33,7 @@ type Model struct {
 	Arrivals  Arrivals
 	Versions  Versions
 	MadeOf    MadeOf
+	Grouping  Grouping
 	Separates *Separates // nil unless the proof is mixed
 	Filters   []components.Chip
 	Entries   components.EntryTable
@@ -78,7 +79,6 @@ type MadeOf struct {
 	Fingerprints []components.KV
 	Parts        []components.KV
 	Canonical    components.Text // the text that is hashed, line by line
-	Rules        []components.Event
 }
 
 // Separates says what best tells passed from failed replays apart.

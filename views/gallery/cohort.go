@@ -32,34 +32,22 @@ func cohortItems() []Item {
 	failed := cohortModel()
 	failed.Fixes = failedFixes()
 
-	return []Item{page("cohort", cohort.Page(cohortModel())), page("cohort-fix-failed", cohort.Page(failed)), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
-}
+	grouped := cohortModel()
+	grouped.Grouping = cohort.Grouping{CSRF: csrf, Poll: "/cohorts/01Kb/grouping",
+		Notices: []components.Notice{
+			{Tone: components.Info, Title: "This is a part of another cohort: message template: row <int> has <int> cells.", Links: []components.Link{{Text: "See what it was split from", Href: "/cohorts/01Ka"}}},
+			{Tone: components.Info, Title: "A split is moving its documents: 12,400 moved so far.", Text: "New failures follow it already. Counts settle when it is done."},
+		},
+		Suggestions: []cohort.Suggestion{{Title: txt("PDFSyntaxError: No /Root object! - Is this really a PDF?"), Href: "/cohorts/01Kc", Why: "the same type and message, and two frames or more; 12 stuck"}},
+		Merge:       components.Link{Text: "Merge…", Href: "/cohorts/01Kb/merge"},
+		Rules: []cohort.Rule{
+			{Event: components.Event{Who: "reviewer@example.com", Text: "split it by content type", When: at("2026-11-20T10:02:00Z", "20 Nov 2026 10:02 UTC", "20 Nov 10:02")},
+				Lines: []components.KV{{Key: "goes out", Value: txt("text/csv"), Mono: true, Href: "/cohorts/01Kd", Note: "31 stuck there"}, {Key: "goes out", Value: txt("not said"), Mono: true, Href: "/cohorts/01Ke", Note: "2 stuck there"}},
+				Undo:  &components.Form{ID: "undo-01R2", CSRF: csrf, Action: "/cohorts/01Kb/undo", Submit: "Undo this split", Fields: []components.Field{{Name: "rule", Value: "01R2"}}}},
+			{Event: components.Event{Who: "reviewer@example.com", Text: "merged 1 cohort into this one; undone by admin@example.com", When: at("2026-11-14T10:02:00Z", "14 Nov 2026 10:02 UTC", "14 Nov 10:02"), Tone: components.Quiet}},
+		}}
 
-func fixes() cohort.Fixes {
-	return cohort.Fixes{Leads: true, Declare: components.Action{Label: "Declare a fix", Href: "/cohorts/01Kb/fix"}, Rows: []cohort.Fix{{
-		ID: "fix-01F", Heading: "Test the fix: parser 20251230 is live", Leads: true, State: components.Tag{Text: "live", Tone: components.Good},
-		Facts: []components.Fact{{Text: "393 failed under versions it replaces", Href: "/entries?q=cohort:01Kb+-parser:20251230"}, {Text: "12 do not say", Href: "/entries?q=cohort:01Kb"}, {Text: "live in wiki since", Time: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02")}},
-		Do:    []components.Action{{Label: "Test it on one", Href: "/confirm?action=redrive&id=01J1", Tone: components.Primary, Key: "r"}, {Label: "Redrive the 393", Href: "/confirm?action=redrive&q=cohort"}},
-		Note:  txt("Reads the incremental update after %%EOF."), Link: components.Link{Text: "https://git.example.com/parser/commit/4f2a", Href: "https://git.example.com/parser/commit/4f2a"},
-		Said: "declared by reviewer@example.com", When: at("2026-11-20T09:00:00Z", "20 Nov 2026 09:00 UTC", "20 Nov 09:00"), Withdraw: components.Action{Label: "Withdraw", Href: "/cohorts/01Kb/fix/01F/withdraw"},
-	}}}
-}
-
-func failedFixes() cohort.Fixes {
-	f := fixes()
-	f.Leads = false
-	one := &f.Rows[0]
-	one.Leads, one.Heading, one.Do, one.State = false, "Parser 20251230", nil, components.Tag{Text: "live, and failed for some", Tone: components.Bad}
-	one.Cannot = "Analysts cannot redrive, quarantine or extend. Ask a reviewer and give them this page's address."
-	one.Notices = []components.Notice{{Tone: components.Bad, Title: "It came back after the fix.", Text: "2 documents that came anew since it runs failed under parser 20251230."}, {Tone: components.Plain, Title: "3 failed under the fix itself.", Links: []components.Link{{Text: "Look at them", Href: "/entries?q=cohort:01Kb+parser:20251230"}}}}
-	one.Sources = []cohort.FixSource{
-		{Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Replaced: components.Link{Text: "390", Href: "/entries?q=1"}, Unsaid: components.Link{Text: "12", Href: "/entries?q=2"}, Under: components.Link{Text: "3", Href: "/entries?q=3"}, Live: "since", Since: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02")},
-		{Source: components.Link{Text: "leases-of-the-northern-region", Href: "/sources/leases"}, Replaced: components.Link{Text: "3", Href: "/entries?q=4"}, Unsaid: components.Link{Text: "0"}, Under: components.Link{Text: "0"}, Live: "not yet"},
-	}
-	f.Rows = append(f.Rows, cohort.Fix{ID: "fix-02F", Heading: "Mapper@2.5.1-with-a-very-long-name-that-nobody-can-break+build.20251230.0123456789abcdef", State: components.Tag{Text: "declared, not deployed", Tone: components.Quiet},
-		Facts: []components.Fact{{Text: "0 failed under versions it replaces"}, {Text: "409 do not say"}}, Said: "declared by analyst@example.com", When: at("2026-11-21T09:00:00Z", "21 Nov 2026 09:00 UTC", "21 Nov 09:00")})
-	f.Past = []components.Event{{Who: "reviewer@example.com", Text: "withdrew parser 20251101, declared by reviewer@example.com on 2 Nov 2026", Note: txt("It was another defect."), When: at("2026-11-10T09:00:00Z", "10 Nov 2026 09:00 UTC", "10 Nov 09:00")}}
-	return f
+	return []Item{page("cohort-fix-failed", cohort.Page(failed)), page("cohort-grouping", cohort.Page(grouped)), page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
 }
 
 func reasons() []string {
@@ -154,7 +142,6 @@ func cohortModel() cohort.Model {
 			Fingerprints: []components.KV{{Key: "Fingerprint", Value: txt("f1:7f3a19c2d0e14b55aa01be9c33d2f470"), Mono: true, Copy: true, Note: "397 documents"}, {Key: "merged in", Value: txt("f1:22ab04d1e7705f0c9d2be1a4c8f03b91"), Mono: true, Note: "12 documents"}},
 			Parts:        []components.KV{{Key: "Type", Value: txt("PDFSyntaxError"), Mono: true}, {Key: "Frame 1", Value: txt("pdfminer/pdfdocument.py · PDFDocument.__init__"), Mono: true}, {Key: "Frame 2", Value: txt("pdfminer/pdfpage.py · PDFPage.get_pages"), Mono: true}, {Key: "Frame 3", Value: txt("pdfminer/high_level.py · extract_text"), Mono: true}},
 			Canonical:    txt("python\npdfminer.pdfparser.PDFSyntaxError\npdfminer/pdfdocument.py:__init__\npdfminer/pdfpage.py:get_pages\npdfminer/high_level.py:extract_text"),
-			Rules:        []components.Event{{Who: "reviewer@example.com", Text: "merged f1:22ab04d1 in: same defect, older frame names", When: at("2026-11-14T10:02:00Z", "14 Nov 2026 10:02 UTC", "14 Nov 10:02")}},
 		},
 		Filters:  []components.Chip{{Text: "Stuck", Count: "409", On: true, Href: "/cohorts/01Kb"}, {Text: "Quarantine", Count: "3", Href: "/cohorts/01Kb?status=quarantined"}, {Text: "Resolved", Count: "61", Href: "/cohorts/01Kb?status=resolved"}},
 		Entries:  entryTable("entries", false),
