@@ -98,6 +98,9 @@ func TestTheSameReportTwiceChangesNothingAndIsWrittenOnce(t *testing.T) {
 	if got, want := ranIn(t, s, "wiki"), []string{"1 1-2", "2 2-3"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if n := s.Int(t, "select count(*) from deployment_report"); n != 3 {
+		t.Errorf("%d reports are kept of three", n)
+	}
 	if n := s.Int(t, "select count(*) from audit where action = 'deployment'"); n != 3 {
 		t.Errorf("%d rows of the trail for three deployments", n)
 	}

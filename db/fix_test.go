@@ -176,9 +176,10 @@ func TestAFixOfAMergedCohortIsOfTheOneThatStands(t *testing.T) {
 	merged := s.Park(t, dlqtest.Doc("2"), dlqtest.Defect("Other"), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = "1" })).Cohort
 	third := s.Park(t, dlqtest.Doc("3"), dlqtest.Defect("Third"), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = "1" })).Cohort
 	id := declare(t, s, third, "3")
-	for _, m := range [][2]string{{third, merged}, {merged, into}} { // as a merge does, twice
-		s.Exec(t, "update fingerprint set cohort_id = ? where cohort_id = ?", m[1], m[0])
-		s.Exec(t, "update cohort set merged_into = ? where id = ?", m[1], m[0])
+	for _, m := range [][2]string{{third, merged}, {merged, into}} {
+		if _, err := s.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: m[1], Others: []string{m[0]}, Reason: "the same defect"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f := fixOf(t, s, dlqtest.Reviewer, into)
 	if f.ID != id || f.CohortID != into || f.DeclaredOn != third || f.Counts().Replaced != 3 {
