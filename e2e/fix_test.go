@@ -57,6 +57,15 @@ func TestADeclaredFixIsProposedOnceItIsDeployed(t *testing.T) {
 		t.Errorf("the activity says %q", activity)
 	}
 
+	// The same arrivals along their stream, with what was looked at.
+	for _, axis := range []string{"seq", "cursor"} {
+		b.open(d.address + cohort + "?arrivals=" + axis)
+		b.says("Looked at: every stuck document.")
+		b.shoot("cohort-" + axis)
+		b.viewport(1400, 1000)
+	}
+	b.open(d.address + cohort)
+
 	// One proves it, and then the rest is proposed by what failed before it.
 	b.ask("Test it on one")
 	b.confirm("fix deployed", "Redrive")
@@ -71,7 +80,7 @@ func TestADeclaredFixIsProposedOnceItIsDeployed(t *testing.T) {
 	b.says(fmt.Sprintf("%d of %d got in, %d failed again.", len(broken)-1, rest, len(twice)))
 
 	// The report and the source's page know of it.
-	for name, path := range map[string]string{"report": "/reports/versions", "source": "/sources/leases", "cohort-seq": cohort + "?arrivals=seq"} {
+	for name, path := range map[string]string{"report": "/reports/versions", "source": "/sources/leases"} {
 		b.open(d.address + path)
 		b.shoot(name)
 		for _, theme := range []string{"light", "dark"} {

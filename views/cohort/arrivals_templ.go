@@ -146,7 +146,7 @@ func arrivals(a Arrivals) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "no room")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "not marked")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
