@@ -35,6 +35,7 @@ type apiCohort struct {
 	Members      []apiFingerprint     `json:"members,omitempty"`
 	Redrives     []apiRedrive         `json:"redrives,omitempty"`
 	Notes        []apiNote            `json:"notes,omitempty"`
+	Fixes        []apiFix             `json:"fixes,omitempty"`
 	Grouping     int64                `json:"grouping,omitempty"`
 	SplitFrom    string               `json:"split_from,omitempty"`
 	Part         string               `json:"part,omitempty"`
@@ -166,6 +167,9 @@ func (h *Handlers) showCohort(c echo.Context) error {
 	}
 	for _, n := range notes {
 		a.Notes = append(a.Notes, apiNote{n.Author, apiTime(n.WrittenAt), n.Body})
+	}
+	if a.Fixes, err = h.fixesOf(ctx, by, cohort.ID); err != nil {
+		return err
 	}
 	return web.JSON(c, http.StatusOK, a)
 }

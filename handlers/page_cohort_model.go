@@ -22,6 +22,13 @@ type cohortFacts struct {
 	months      []dlq.VersionMonth
 	arrivals    []int64 // a day, oldest first, today last
 	deployments []deployed
+	near        []deployed // round the first and the last failure
+	registered  time.Time  // when the register of its sources begins; zero: it is empty
+	unread      int        // sources whose deployments were not read
+	placed      []dlq.SourcePlaces
+	axis        arrivalsAxis
+	axisOf      string // the source along whose stream; empty: that of most documents
+	fixes       []dlq.Fix
 	replays     []dlq.Redrive
 	notes       []dlq.Note
 	audit       []dlq.AuditRow
@@ -39,10 +46,7 @@ type cohortFacts struct {
 }
 
 // deployed is a deployment with the source that it was in.
-type deployed struct {
-	dlq.Deployment
-	source string
-}
+type deployed = dlq.SourceDeployment
 
 // newCohortPage is one defect: what it is, what is known of a fix, since when,
 // under which code, and the documents that it holds.
@@ -57,6 +61,7 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Redrive:  newRedriveForm(f),
 		Runbook:  newRunbook(f),
 		Replays:  newReplays(f),
+		Fixes:    newFixes(f),
 		Arrivals: newArrivals(f),
 		Versions: newVersions(f),
 		MadeOf:   newMadeOf(f.members),
@@ -236,6 +241,12 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 	}
 	if c.Parked() > 1 {
 		r.Form.Submit = "Redrive all " + grouped(c.Parked())
+	}
+	if _, _, leads := leadingFix(f); leads {
+		// The fix that can be tested stands above, with its own buttons.
+		r.Form.Tone, r.Form.Key = components.Plain, ""
+		r.Because = "The fix above says what it is for. This sends everything that is stuck here."
+		return r
 	}
 	if f.one != nil && c.Parked() > 1 {
 		r.One = &components.Action{Label: "Redrive one", Href: confirmEntryHref(dlq.OperationRedrive, f.one.DLQID, cohortHref(c.ID)), Why: "The newest whose stored copy tests the code: " + titleOf(f.one.Source+" / "+f.one.DocID)}

@@ -32,6 +32,10 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/assign", dlq.MayNote, h.cohortAssignPage, nil},
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
+		{session, get, "/cohorts/:id/fix", dlq.MayDecide, h.cohortFixPage, nil},
+		{session, post, "/cohorts/:id/fix", dlq.MayDecide, h.declareFixForm, nil},
+		{session, get, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixPage, nil},
+		{session, post, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixForm, nil},
 
 		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
 		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
@@ -81,6 +85,10 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourcePutRunbook, nil},
 		{session, post, "/sources/:name/pause", dlq.MayPause, h.sourcePause(true), nil},
 		{session, post, "/sources/:name/resume", dlq.MayPause, h.sourcePause(false), nil},
+
+		{session, get, "/reports", dlq.MaySee, h.reportsPage, nil},
+		{session, get, "/reports/versions", dlq.MaySee, h.versionReportPage, nil},
+		{session, get, "/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
 
 		{session, get, "/alerts", dlq.MaySee, h.alertsPage, nil},
 		{session, post, "/alerts/:id/acknowledge", dlq.MayPause, h.alertAcknowledge, nil},

@@ -29,7 +29,8 @@ type Model struct {
 	ProvePoll string            // the URL that Prove is asked for again at; empty: it does not move
 	Runbook   Runbook
 	Replays   Replays
-	Arrivals  components.DayChart
+	Fixes     Fixes
+	Arrivals  Arrivals
 	Versions  Versions
 	MadeOf    MadeOf
 	Grouping  Grouping
@@ -70,21 +71,6 @@ type Replay struct {
 	Counts   string          // "counts for 393"
 	Tone     components.Tone
 	When     components.Time
-}
-
-// Versions is failed under × month. Each row has as many cells as Months.
-type Versions struct {
-	Months []string // "earlier", "Sep", "Oct", "Nov"
-	Rows   []VersionRow
-	Note   string // may be empty
-}
-
-// VersionRow is one set of versions.
-type VersionRow struct {
-	Version components.Text
-	Now     bool              // it runs now
-	Cells   []components.Link // a number each, leading to its documents; "0" without
-	Stuck   components.Link
 }
 
 // MadeOf is what the fingerprint is computed from.
