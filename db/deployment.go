@@ -63,6 +63,9 @@ func (s *Store) RecordDeployment(ctx context.Context, by dlq.Actor, source, comp
 		if err := tx.audit(by, auditEntry{action: "deployment", source: source, detail: map[string]any{"component": component, "version": version, "stopped": stopped}}); err != nil {
 			return err
 		}
+		if _, err := tx.endByCode(dispositionsPerDeployment); err != nil {
+			return err
+		}
 		out, err = tx.running(src.ID)
 		return err
 	})

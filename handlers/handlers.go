@@ -78,6 +78,9 @@ type Store interface {
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
 	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
+	Disposed(ctx context.Context, entryID int64, cohortID string) (dlq.Decided, error)
+	Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error
+	DisposeCohort(ctx context.Context, by dlq.Actor, cohortID string, n dlq.NewDisposition) error
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error)

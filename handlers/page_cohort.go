@@ -106,6 +106,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.notes, err = h.Store.Notes(ctx, 0, id, notesRead); err != nil {
 		return err
 	}
+	if f.decided, err = h.Store.Disposed(ctx, 0, id); err != nil {
+		return err
+	}
 	if f.audit, err = h.Store.AuditOfCohort(ctx, id, auditRead); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type cohortFacts struct {
 	deployments []deployed
 	replays     []dlq.Redrive
 	notes       []dlq.Note
+	decided     dlq.Decided
 	audit       []dlq.AuditRow
 	runbook     string                // HTML, cleaned
 	one         *dlq.Entry            // the document to redrive first; nil where none can be
@@ -122,8 +123,11 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 	if f.by.May(dlq.MayNote) {
 		actions = append(actions, components.Action{Label: "Assign", Href: back + "/assign", Key: "a"})
 	}
+	if f.by.May(dlq.MayNote) {
+		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})
+	}
 	if !f.by.May(dlq.MayDecide) {
-		return actions, nil
+		return actions, more
 	}
 	of := func(kind dlq.OperationKind, label string, statuses ...dlq.Status) (components.Action, bool) {
 		var n int64
@@ -157,6 +161,9 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 // cohortNotices say what stands in the way of a redrive, or is under way.
 func cohortNotices(f cohortFacts) []components.Notice {
 	var notices []components.Notice
+	if n, any := dispositionNotice(f.decided, f.by, f.now, cohortHref(f.cohort.ID)+"/dispose"); any {
+		notices = append(notices, n)
+	}
 	way, waiting := map[string]int{}, map[string]int{}
 	var order []string
 	for _, r := range f.replays {

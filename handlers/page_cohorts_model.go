@@ -261,6 +261,9 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 	if c.Review {
 		row.Tags = append(row.Tags, components.Tag{Text: "low confidence", Tone: components.Quiet})
 	}
+	if tag := dispositionTag(c.Disposition); tag.Text != "" {
+		row.Tags = append(row.Tags, tag)
+	}
 	if n := c.Counts[dlq.StatusQuarantined]; n > 0 && view.status != dlq.StatusQuarantined {
 		row.Tags = append(row.Tags, components.Tag{Text: grouped(n) + " in quarantine", Tone: components.Held, Href: entriesHref(cohortQuery(c.ID, "status:quarantined"))})
 	}

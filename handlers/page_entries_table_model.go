@@ -64,6 +64,7 @@ func newListedEntry(e dlq.Entry, l entryList) components.EntryRow {
 	case len(e.Marks) > 0:
 		row.State = markTags(e.Marks)[0]
 	}
+	row.Decided = dispositionTag(e.Disposition)
 	if evidence, asked := l.probes[e.ID]; asked {
 		row.Now = bytesTag(evidence)
 	}

@@ -90,6 +90,9 @@ func (h *Handlers) entryFacts(ctx context.Context, by dlq.Actor, e dlq.Entry, at
 	if f.audit, err = h.Store.AuditOfEntry(ctx, e.ID, entryAuditMost); err != nil {
 		return f, err
 	}
+	if f.decided, err = h.Store.Disposed(ctx, e.ID, ""); err != nil {
+		return f, err
+	}
 	f.notes, err = h.Store.Notes(ctx, e.ID, "", entryNotesMost)
 	return f, err
 }

@@ -150,6 +150,9 @@ func auditEvent(r dlq.AuditRow) (components.Event, bool) {
 	if r.ActorKind == dlq.ActorPolicy {
 		e.Who = "policy " + r.ActorName
 	}
+	if decided, is := dispositionEvent(r); is {
+		e.Text = decided
+	}
 	switch r.Action {
 	case "entry.assigned", "cohort.assigned":
 		e.Text += " to " + ownerWord(d.Owner)

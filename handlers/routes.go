@@ -117,11 +117,13 @@ func (h *Handlers) apiRoutes() []route {
 		{token, post, "/api/v1/dead-letters/:id/restore", dlq.MayDecide, h.act(dlq.OperationRestore), nil},
 		{token, post, "/api/v1/dead-letters/:id/assign", dlq.MayNote, h.assignEntry, nil},
 		{token, post, "/api/v1/dead-letters/:id/notes", dlq.MayNote, h.noteEntry, nil},
+		{token, post, "/api/v1/dead-letters/:id/dispose", dlq.MayNote, h.disposeEntry, nil},
 
 		{token, get, "/api/v1/cohorts", dlq.MaySee, h.listCohorts, nil},
 		{token, get, "/api/v1/cohorts/:id", dlq.MaySee, h.showCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/assign", dlq.MayNote, h.assignCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/notes", dlq.MayNote, h.noteCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/dispose", dlq.MayNote, h.disposeCohort, nil},
 		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
 		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
 

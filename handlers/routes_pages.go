@@ -32,6 +32,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/assign", dlq.MayNote, h.cohortAssignPage, nil},
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
+		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
+		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
 		{session, get, "/entries/:id", dlq.MaySee, h.entryPage, nil},
@@ -44,6 +46,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/entries/:id/payload", dlq.MayDownload, h.entryPayload, nil},
 		{session, post, "/entries/:id/probe", dlq.MayNote, h.entryProbe, nil},
 		{session, post, "/entries/:id/notes", dlq.MayNote, h.entryNote, nil},
+		{session, get, "/entries/:id/dispose", dlq.MayNote, h.entryDisposePage, nil},
+		{session, post, "/entries/:id/dispose", dlq.MayNote, h.entryDispose, nil},
 
 		// Who may only look sees the confirmation, to hand its address over.
 		{session, get, "/confirm", dlq.MaySee, h.confirmPage, nil},
