@@ -44,6 +44,9 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	if f.totals, err = h.totals(c); err != nil {
 		return err
 	}
+	if f.views, err = h.viewsMenu(c, dlq.ViewOfCohorts); err != nil {
+		return err
+	}
 	if f.frame, err = h.layout(c, "Cohorts", ""); err != nil {
 		return err
 	}

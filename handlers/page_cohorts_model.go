@@ -78,6 +78,7 @@ type cohortsFacts struct {
 	replays map[string][]dlq.Redrive // by cohort
 	now     time.Time
 	by      dlq.Actor
+	views   components.Views
 }
 
 // newCohortsPage is the home page.
@@ -149,7 +150,7 @@ func (f cohortsFacts) href(name, value string) string {
 
 func newCohortList(f cohortsFacts) cohorts.List {
 	view := viewOf(f.params)
-	l := cohorts.List{Filters: cohortFilters(f, view), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
+	l := cohorts.List{Views: f.views, Filters: cohortFilters(f, view), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
 	if len(f.rows) == 0 {
 		l.Empty = noCohorts(f, view)
 		return l

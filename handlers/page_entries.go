@@ -44,6 +44,9 @@ func (h *Handlers) entriesPage(c echo.Context) error {
 	if f.totals, err = h.totals(c); err != nil {
 		return err
 	}
+	if f.views, err = h.viewsMenu(c, dlq.ViewOfDocuments); err != nil {
+		return err
+	}
 	if f.frame, err = h.layout(c, "Documents", f.text); err != nil {
 		return err
 	}

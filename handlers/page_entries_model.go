@@ -19,6 +19,7 @@ type entriesFacts struct {
 	totals  dlq.Totals
 	sources []dlq.Source
 	choices dlq.FilterChoices
+	views   components.Views
 }
 
 // newEntriesPage is the flat, searchable list.
@@ -27,6 +28,7 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		Layout:  f.frame,
 		Heading: documents(f.list.total),
 		Query:   f.text,
+		Views:   f.views,
 		Quick:   quickSearches(f.totals),
 		Filters: newFilters(f.list.query, f.sources, f.choices),
 		Help:    queryHelp(),

@@ -127,6 +127,10 @@ func (h *Handlers) apiRoutes() []route {
 		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
 		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
 
+		{token, get, "/api/v1/views", dlq.MaySee, h.listViews, nil},
+		{token, post, "/api/v1/views", dlq.MayNote, h.createView, nil},
+		{token, http.MethodDelete, "/api/v1/views/:id", dlq.MayNote, h.deleteView, nil},
+
 		{token, post, "/api/v1/redrives", dlq.MayDecide, h.redrive, nil},
 		{token, post, "/api/v1/operations", dlq.MayDecide, h.startOperation, nil},
 		{token, get, "/api/v1/operations", dlq.MaySee, h.listOperations, nil},

@@ -49,6 +49,12 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/entries/:id/dispose", dlq.MayNote, h.entryDisposePage, nil},
 		{session, post, "/entries/:id/dispose", dlq.MayNote, h.entryDispose, nil},
 
+		{session, get, "/views", dlq.MaySee, h.viewsPage, nil},
+		{session, post, "/views", dlq.MayNote, h.viewSave, nil},
+		{session, get, "/views/:id", dlq.MaySee, h.viewOpen, nil},
+		{session, post, "/views/:id", dlq.MayNote, h.viewChange, nil},
+		{session, post, "/views/:id/delete", dlq.MayNote, h.viewDelete, nil},
+
 		// Who may only look sees the confirmation, to hand its address over.
 		{session, get, "/confirm", dlq.MaySee, h.confirmPage, nil},
 		{session, post, "/confirm", dlq.MaySee, h.confirmPage, nil},
