@@ -86,6 +86,8 @@ type Result struct {
 	// Frames holds at most three frames, innermost first. Under ModeTrace they
 	// are part of the key; under ModeValidation they are for the reader only.
 	Frames    []Frame
+	Deeper    []Frame  // the frames behind those, at most three; no part of the key
+	Rules     []string // the failed validation rules, at most 20; under ModeValidation they are the key
 	Canonical string   // the hashed text
 	Steps     []string // what undressing did, one short phrase each
 }
@@ -149,6 +151,14 @@ func (a *analysis) byTrace(in Input, outer *exception) {
 	for _, f := range k.frames {
 		r.Frames = append(r.Frames, f.Frame)
 	}
+	for _, f := range k.deeper {
+		r.Deeper = append(r.Deeper, f.Frame)
+	}
+	if in.Validation != "" {
+		rules, _, _ := ParseValidation(in.Validation)
+		pairs := failedPairs(rules)
+		r.Rules = pairs[:min(len(pairs), maxRulePairs)]
+	}
 }
 
 // validationIn returns the exception that carries a list of failed rules: the
@@ -210,6 +220,7 @@ func (a *analysis) byRules(in Input, outer *exception) bool {
 	}
 	r.Message = clip(r.Message, maxMessage)
 	r.Template = Template(r.Message)
+	r.Rules = pairs[:min(len(pairs), maxRulePairs)]
 	var b canonical
 	b.line("mode", ModeValidation)
 	b.optional("type", r.Type)

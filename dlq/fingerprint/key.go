@@ -11,6 +11,7 @@ import (
 type key struct {
 	typ, rootType string
 	frames        []frame // at most maxKeyFrames, innermost first
+	deeper        []frame // those behind them, as many again; no part of the key
 	cycle         []frame // set instead of frames for a recursion
 	wrap          string
 	template      string // set where type and frames tell too little
@@ -53,6 +54,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 		}
 	}
 	if len(used) > maxKeyFrames {
+		k.deeper = used[maxKeyFrames:min(len(used), 2*maxKeyFrames)]
 		used = used[:maxKeyFrames]
 	}
 	k.frames = used
