@@ -31,6 +31,7 @@ type apiCohort struct {
 	Ticket       string               `json:"ticket"`
 	Disposition  string               `json:"disposition"`
 	Decided      *apiDecided          `json:"decided,omitempty"`
+	Runbook      string               `json:"runbook,omitempty"` // of a cohort by itself
 	Versions     []apiVersionCount    `json:"versions"`
 	Proof        string               `json:"proof"`
 	Daily        []int64              `json:"arrivals_by_day"`
@@ -171,7 +172,7 @@ func (h *Handlers) showCohort(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Decided = newAPIDecided(decided)
+	a.Decided, a.Runbook = newAPIDecided(decided), cohort.Runbook
 	return web.JSON(c, http.StatusOK, a)
 }
 

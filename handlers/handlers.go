@@ -90,6 +90,7 @@ type Store interface {
 	SaveView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
 	ChangeView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
 	DeleteView(ctx context.Context, by dlq.Actor, id string) error
+	SetCohortRunbook(ctx context.Context, by dlq.Actor, cohortID, was, runbook string) error
 	Disposed(ctx context.Context, entryID int64, cohortID string) (dlq.Decided, error)
 	Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error
 	DisposeCohort(ctx context.Context, by dlq.Actor, cohortID string, n dlq.NewDisposition) error

@@ -50,7 +50,7 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 		return err
 	}
 	f.csrf = f.frame.CSRF
-	return web.Render(c, http.StatusOK, cohort.Page(newCohortPage(f)))
+	return web.Render(c, statusOfSearch(c, f.entries.lost), cohort.Page(newCohortPage(f)))
 }
 
 // oneToRedrive finds the document of a cohort to redrive before the others: among

@@ -371,7 +371,10 @@ func newRunbook(f cohortFacts) cohort.Runbook {
 		r.Ticket = components.Link{Text: titleOf(f.cohort.Ticket), Href: ticketHref(f.cohort.Ticket)}
 	}
 	if f.by.May(dlq.MayNote) {
-		r.Edit = components.Link{Text: "Write a note", Href: "#note"}
+		r.Note = components.Link{Text: "Write a note", Href: "#note"}
+	}
+	if f.by.May(dlq.MayEditRunbook) {
+		r.Edit = components.Link{Text: "Edit", Href: cohortHref(f.cohort.ID) + "/runbook"}
 	}
 	return r
 }
@@ -455,6 +458,9 @@ func cohortStatus(params url.Values) dlq.Status {
 }
 
 func noCohortEntries(f cohortFacts) *components.Empty {
+	if f.entries.lost {
+		return noSuchPlace(f.entries.href("after", ""))
+	}
 	if f.entries.from > 0 {
 		return &components.Empty{Title: "The list ends here", Links: []components.Link{{Text: "First page", Href: f.entries.href("after", "")}}}
 	}

@@ -79,6 +79,7 @@ type cohortsFacts struct {
 	now     time.Time
 	by      dlq.Actor
 	views   components.Views
+	lost    bool // the address names a place that this list does not have
 }
 
 // newCohortsPage is the home page.
@@ -356,6 +357,9 @@ func cohortBulk(f cohortsFacts, view cohortView) components.Bulk {
 // noCohorts says why there is nothing to show: everything got through, or
 // nothing matches.
 func noCohorts(f cohortsFacts, view cohortView) *components.Empty {
+	if f.lost {
+		return noSuchPlace(f.href("", ""))
+	}
 	if f.params.Get("after") != "" {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.href("", "")}}}
 	}

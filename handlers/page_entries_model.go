@@ -50,6 +50,9 @@ func newEntriesPage(f entriesFacts) entries.Model {
 
 // noDocuments says why there is nothing, and where there is something.
 func noDocuments(f entriesFacts) *components.Empty {
+	if f.list.lost {
+		return noSuchPlace(f.list.href("after", ""))
+	}
 	if f.list.from > 0 {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.list.href("after", "")}}}
 	}

@@ -125,6 +125,7 @@ var auditWords = map[string]string{
 	"cohort.split_from":    "split it off another cohort",
 	"cohort.split_done":    "moved the documents of a split",
 	"cohort.split_undone":  "undid a split",
+	"cohort.runbook":       "changed the runbook",
 	"operation.redrive":    "started a redrive",
 	"operation.quarantine": "started a quarantine of many",
 	"operation.release":    "started a release of many",

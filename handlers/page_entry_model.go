@@ -156,7 +156,7 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 
 // ticketHref makes a ticket a link where it is an address of the web.
 func ticketHref(ticket string) string {
-	if strings.HasPrefix(ticket, "https://") || strings.HasPrefix(ticket, "http://") {
+	if dlq.WebAddress(ticket) {
 		return ticket
 	}
 	return ""

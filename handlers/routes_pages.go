@@ -32,6 +32,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/assign", dlq.MayNote, h.cohortAssignPage, nil},
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
+		{session, get, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortRunbook, nil},
+		{session, post, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortPutRunbook, nil},
 		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
 		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
