@@ -186,6 +186,9 @@ func (f *importFile) read(ctx context.Context) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
+	if ctx.Err() != nil && f.last == 0 {
+		return errors.New("stopped before its first line was stored")
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped after line %s; what was read until there is kept. Give the same command again to go on: what is here already counts as duplicate", digits(int64(f.last)))
 	}
@@ -255,11 +258,20 @@ func (f *importFile) reject(line web.Line, refusal error) error {
 	switch {
 	case f.counts.rejected <= dryRejects:
 		// What stood in the line may steer a terminal.
-		f.progress.say("line " + digits(int64(line.Number)) + ": " + web.VisibleText(faultSentence(refusal).Error()))
+		f.progress.say("line " + digits(int64(line.Number)) + ": " + web.VisibleText(refusalText(refusal)))
 	case f.counts.rejected == dryRejects+1:
 		f.progress.say("further lines are rejected, and only counted here")
 	}
 	return nil
+}
+
+// refusalText is a refusal in one line, with each of its faults once.
+func refusalText(refusal error) string {
+	var e *dlq.Error
+	if errors.As(refusal, &e) && len(e.Faults) == 1 && e.Faults[0].Pointer == "" {
+		return e.Message
+	}
+	return faultSentence(refusal).Error()
 }
 
 // ofTheLine says that a refusal is the line's own, and not ours.
