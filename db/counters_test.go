@@ -248,7 +248,7 @@ func (o *office) moveSplits(t *rapid.T, slices int) {
 			var placed []dlq.Placed
 			for _, a := range attempts {
 				_, digest, _ := strings.Cut(a.Root, ":")
-				placed = append(placed, dlq.Placed{RegroupAttempt: a, Now: dlq.Fingerprint{Algorithm: "f1", Digest: digest, Mode: "trace"}})
+				placed = append(placed, dlq.Placed{RegroupAttempt: a, Now: dlq.Fingerprint{Algorithm: "f1", Digest: digest, Mode: "trace", Confidence: "high"}})
 			}
 			moved, _, err := o.s.MoveSplit(background, rule.ID, placed, id)
 			if err != nil {

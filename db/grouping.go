@@ -136,9 +136,27 @@ func (t *Tx) derive(parent fingerprintRef, s splitOf, f dlq.Fingerprint, value s
 			return parent, false, err
 		}
 		ref.cohort, ref.review = cohort, parent.review
+		if err := t.headPart(cohort, ref.id, f); err != nil {
+			return parent, false, err
+		}
 	}
 	ref.from = append(slices.Clone(parent.from), parent.id)
 	return ref, true, nil
+}
+
+// headPart gives a part the heading of its first failure: what was split may have
+// been several fingerprints, of which the part has one.
+func (t *Tx) headPart(cohort string, member int64, f dlq.Fingerprint) error {
+	frame := ""
+	if len(f.Frames) > 0 {
+		frame = f.Frames[0].String()
+	}
+	_, err := t.exec(`update cohort set error_type = $1, template = $2, frame = $3, confidence = $4 where id = $5 and split_from is not null and not exists (select 1 from fingerprint where cohort_id = $5 and id <> $6)`,
+		storable(f.Type), storable(f.Template), storable(frame), f.Confidence, cohort, member)
+	if err != nil {
+		return fmt.Errorf("name a part: %w", err)
+	}
+	return nil
 }
 
 // sameDefect says whether a failure is in the cohort that its entry is in. While

@@ -18,6 +18,11 @@ var fragments = []string{
 	pyDirectCause + "\n", pyContext + "\n", "\"\"\"\n", "x.RemoteTraceback: \n", "  [Previous line repeated 984 more times]\n", "KeyError: 'a'\n", "Caused by: java.io.IOException: x\n", "\tSuppressed: a.B: c\n",
 	"Wrapped by: a.B: c\n", "\t... 3 more\n", "[CIRCULAR REFERENCE: x]\n", "\tat a.B.c(B.java:1)\n", "panic: x [recovered]\n", "\tpanic: y\n", "goroutine 1 [running]:\n", "main.f(...)\n", "\t/a/b.go:1 +0x1\n",
 	"fatal error: stack overflow\n", "created by main.main\n", "  [cause]: Error: x\n", "  [errors]: [\n", "    at f (/a/b.js:1:2) {\n", "  name: 'X',\n", "  message: 'y'\n", "}\n", "[AggregateError: x] {\n", "{\"stack\":\"", "\\n\\n", "\x1b[31m", "&quot;", "\u0000",
+	dotnetTrace, rubyTrace, phpTrace, "   at A.B.C(String s) in C:\\a.cs:line 1\n", " ---> A.B.InnerException: x\n", "A.B.OuterException: x ---> A.B.InnerException: y\n", "   --- End of inner exception stack trace ---\n",
+	"---> (Inner Exception #0) A.B.InnerException: x<---\n", "<---", "[A.PageException: x]\n   A.B.C(String s) +12\n", "Stack overflow.\nRepeat 9 times:\n--------\n", "  HResult=0x8\n", "Inner Exception 1:\n",
+	"/a/b.rb:1:in `f': x (E::F)\n", "\tfrom /a/b.rb:1:in `g'\n", "\t2: from /a/b.rb:1:in `g'\n", "E::FError: x\n/a/b.rb:1:in `g'\n", "Caused by:\n", "\t ... 9 levels...\n",
+	"PHP Fatal error:  Uncaught A\\B: x in /a/b.php:1\nStack trace:\n", "#0 /a/b.php(1): A\\B->c('x')\n", "#1 [internal function]: {closure}()\n", "#2 {main}\n", "\nNext A\\C: y in /a/b.php:1\nStack trace:\n",
+	"[object] (A\\\\B(code: 0): x at /a/b.php:1)\n[stacktrace]\n", "[previous exception] ", "PHP   1. {main}() /a/b.php:0\n", " A->b() at /a/b.php:1\n", "  at /a/b.php:1\n", "  1  /a/b.php:1\n      A::b()\n", " Stack trace: #0 ",
 	"\xff", "(", "[", "'", "\"", "{", "\t", "2026-02-11T09:42:13Z w ", "\r", " ", "\n",
 }
 
@@ -60,7 +65,25 @@ func TestAnyTraceGivesAWellFormedResult(t *testing.T) {
 
 func TestAnyTraceIsTheSameUnderDressing(t *testing.T) {
 	stack := func(t *rapid.T) string {
-		switch rapid.SampledFrom([]string{"python", "jvm", "go", "javascript"}).Draw(t, "language") {
+		switch rapid.SampledFrom([]string{"python", "jvm", "go", "javascript", "dotnet", "ruby", "php"}).Draw(t, "language") {
+		case "dotnet":
+			b := rapid.StringMatching(`Acme\.[a-z]{1,5}\.[A-Z][a-z]{1,9}Exception: [a-zA-Z0-9 '(),.]{0,40}x`).Draw(t, "error") + "\n"
+			for range rapid.IntRange(1, 12).Draw(t, "depth") {
+				b += rapid.StringMatching(`   at Acme\.[A-Z][a-z]{1,5}\.[A-Z][a-z]{1,9}\((String [a-z]{1,9})?\)( in /src/[a-z]{1,9}\.cs:line [1-9][0-9]{0,3})?`).Draw(t, "frame") + "\n"
+			}
+			return b
+		case "ruby":
+			b := "/app/a.rb:1:in `f': " + rapid.StringMatching(`[a-zA-Z0-9 ,.]{0,40}x \([A-Z][a-z]{1,9}Error\)`).Draw(t, "error") + "\n"
+			for range rapid.IntRange(1, 12).Draw(t, "depth") {
+				b += rapid.StringMatching("\tfrom /(app|gems)/[a-z]{1,9}\\.rb:[1-9][0-9]{0,3}:in `[a-z]{1,9}'").Draw(t, "frame") + "\n"
+			}
+			return b
+		case "php":
+			b := "PHP Fatal error:  Uncaught " + rapid.StringMatching(`Acme\\[A-Z][a-z]{1,9}Exception: [a-zA-Z0-9 ,.]{0,40}x`).Draw(t, "error") + " in /app/a.php:3\nStack trace:\n"
+			for n := range rapid.IntRange(1, 12).Draw(t, "depth") {
+				b += fmt.Sprintf("#%d ", n) + rapid.StringMatching(`/(app|vendor)/[a-z]{1,9}\.php\([1-9][0-9]{0,3}\): Acme\\[A-Z][a-z]{1,9}->[a-z]{1,9}\('[a-z]{0,9}'\)`).Draw(t, "frame") + "\n"
+			}
+			return b
 		case "python":
 			var frames []string
 			for range rapid.IntRange(1, 12).Draw(t, "depth") {
@@ -147,10 +170,53 @@ var hostile = map[string]func(n int) string{
 	"group members": func(n int) string {
 		return "  + Exception Group Traceback (most recent call last):\n  | File\n" + strings.Repeat("  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n    |   File \"/a/b.py\", line 1, in f\n    | E: x\n", n/130)
 	},
-	"escapes":            func(n int) string { return strings.Repeat(`\n\\n`, n/6) },
-	"JSON log lines":     func(n int) string { return strings.Repeat("{\"log\":\"    at f (/a/b.js:1:2)\"}\n", n/34) },
-	"prefixed frames":    func(n int) string { return strings.Repeat("2026-02-11 w    at f (/a/b.js:1:2)\n", n/36) },
-	"goroutines":         func(n int) string { return strings.Repeat("panic: x\n", n/9) },
+	"escapes":             func(n int) string { return strings.Repeat(`\n\\n`, n/6) },
+	"JSON log lines":      func(n int) string { return strings.Repeat("{\"log\":\"    at f (/a/b.js:1:2)\"}\n", n/34) },
+	"prefixed frames":     func(n int) string { return strings.Repeat("2026-02-11 w    at f (/a/b.js:1:2)\n", n/36) },
+	"goroutines":          func(n int) string { return strings.Repeat("panic: x\n", n/9) },
+	"one long .NET frame": func(n int) string { return "   at A." + strings.Repeat("b.", n/2) + "c(String s) in C:\\a.cs:line 1" },
+	"open .NET brackets":  func(n int) string { return "   at " + strings.Repeat("A<[(", n/4) },
+	".NET tuples":         func(n int) string { return "   at " + strings.Repeat("(a) ", n/4) + "A.B()" },
+	".NET words":          func(n int) string { return strings.Repeat("   at a b c d e f g h i A.B(x y) and more\n", n/42) },
+	".NET arrows": func(n int) string {
+		return "A.BException: " + strings.Repeat(" ---> A.CException: x", n/21) + "\n   at A.B.C()\n"
+	},
+	".NET arrows to nothing": func(n int) string { return "A.BException: " + strings.Repeat("---> ", n/5) + "\n   at A.B.C()\n" },
+	".NET chain": func(n int) string {
+		return strings.Repeat(" ---> A.CException: x\n", n/60) + "   at A.B.C()\n" + strings.Repeat("   --- End of inner exception stack trace ---\n   at A.B.C()\n", n/80)
+	},
+	".NET members": func(n int) string {
+		return dotnetTrace + strings.Repeat("---> (Inner Exception #0) A.CException: x\n", n/42)
+	},
+	".NET members closed": func(n int) string { return dotnetTrace + strings.Repeat("<---", n/4) },
+	".NET frames":         func(n int) string { return "A.BException: x\n" + numbered("   at A.B.C%d(String s)\n", n/24) },
+	"one long Ruby frame": func(n int) string { return "\tfrom /a/" + strings.Repeat("b/", n/2) + "c.rb:1:in `f'" },
+	"Ruby places":         func(n int) string { return strings.Repeat(":1:in x", n/7) + "\n\tfrom /a/b.rb:1:in `f'" },
+	"Ruby frames":         func(n int) string { return "/a/b.rb:1:in `f': x (E)\n" + numbered("\tfrom /a/b.rb:1:in `f%d'\n", n/28) },
+	"Ruby frames numbered": func(n int) string {
+		return strings.Repeat("\t9: from /a/b.rb:1:in `f'\n", n/28) + "/a/b.rb:1:in `f': x (E)\n"
+	},
+	"Ruby causes":        func(n int) string { return strings.Repeat("/a/b.rb:1:in `f': x (E)\n\tfrom /a/b.rb:1:in `g'\n", n/48) },
+	"Ruby messages":      func(n int) string { return strings.Repeat("/a/b.rb:1:in `f': x\n", n/20) },
+	"one long PHP frame": func(n int) string { return "#0 /a/" + strings.Repeat("b/", n/2) + "c.php(1): f()" },
+	"PHP argument":       func(n int) string { return "#0 /a/c.php(1): f('" + strings.Repeat("{closure:(a): ", n/14) },
+	"PHP frames": func(n int) string {
+		return phpTrace[:90] + "\nStack trace:\n" + numbered("#%d /a/b.php(1): f()\n", n/24)
+	},
+	"PHP chain": func(n int) string {
+		return strings.Repeat("Next A\\B: x in /a/b.php:1\nStack trace:\n#0 /a/b.php(1): f()\n#1 {main}\n\n", n/76)
+	},
+	"PHP folded": func(n int) string {
+		return "A\\B: x in /a/b.php:1 Stack trace: #0 " + strings.Repeat("/a/b.php(1): f() #1 ", n/20)
+	},
+	"PHP folded nothing": func(n int) string { return "x Stack trace: #0 " + strings.Repeat(" #1 a", n/5) },
+	"folded frames":      func(n int) string { return "A.BException: x" + strings.Repeat(" at A.B(c)", n/10) },
+	"folded nothing":     func(n int) string { return strings.Repeat(" at (a)", n/7) },
+	"folded at":          func(n int) string { return strings.Repeat(" at a", n/5) + "(b) at c(d)" },
+	"PHP headings":       func(n int) string { return strings.Repeat("Stack trace:\n", n/13) + "#0 /a/b.php(1): f()\n" },
+	"PHP in and at": func(n int) string {
+		return "Uncaught A\\B: " + strings.Repeat(" in a at b", n/10) + "\nStack trace:\n#0 /a/b.php(1): f()\n"
+	},
 	"stacks of an error": func(n int) string { return strings.Repeat("x\nmain.f\n\t/a/b.go:1\n", n/20) },
 }
 

@@ -28,6 +28,7 @@ type frame struct {
 	path   string // as printed
 	source string // the source line under it, trimmed; Python only
 	line   int    // its line in the undressed trace
+	flush  bool   // printed without indentation; Python only
 	repeat int    // how many more times it was printed as repeated
 }
 
@@ -74,6 +75,21 @@ func (e *exception) root() *exception {
 			continue
 		}
 		deepest = c
+	}
+	return deepest
+}
+
+// deepestStack returns the exception nearest to the root whose frames were
+// printed; e itself where none were.
+func (e *exception) deepestStack() *exception {
+	root, deepest := e.root(), e
+	for n, c := 0, e; c != nil && n < maxExceptions; n, c = n+1, c.cause {
+		if len(c.frames) > 0 {
+			deepest = c
+		}
+		if c == root {
+			break
+		}
 	}
 	return deepest
 }
