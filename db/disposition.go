@@ -75,7 +75,8 @@ func (s *Store) Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.N
 			return dlq.Errorf(dlq.KindConflict, "nothing can be decided of this document: it is %s", e.status)
 		}
 		a := auditEntry{action: "entry.disposed", entryID: e.id, dlqID: e.dlqID, source: src.Name()}
-		if err := tx.dispose(by, e.id, e.cohort, n, a); err != nil {
+		changed, err := tx.dispose(by, e.id, e.cohort, n, a)
+		if err != nil || !changed {
 			return err
 		}
 		_, err = tx.exec(`update entry set version = version + 1 where id = $1`, e.id)
@@ -99,27 +100,29 @@ func (s *Store) DisposeCohort(ctx context.Context, by dlq.Actor, cohortID string
 		if !found {
 			return dlq.Errorf(dlq.KindNotFound, "there is no such cohort")
 		}
-		return tx.dispose(by, 0, cohortID, n, auditEntry{action: "cohort.disposed", cohort: cohortID})
+		_, err = tx.dispose(by, 0, cohortID, n, auditEntry{action: "cohort.disposed", cohort: cohortID})
+		return err
 	})
 }
 
-func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisposition, a auditEntry) error {
+// dispose says whether anything changed.
+func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisposition, a auditEntry) (changed bool, err error) {
 	standing, found, err := standingDisposition(t.ctx, t, entryID, cohortID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n.Disposition == dlq.DispositionNone {
 		if !found {
-			return nil
+			return false, nil
 		}
-		return t.endDisposition(standing, dlq.EndedByHand, by, n.Reason)
+		return true, t.endDisposition(standing, dlq.EndedByHand, by, n.Reason)
 	}
 	if found && n.Same(standing.decided) {
-		return nil
+		return false, nil
 	}
 	if found {
 		if err := t.closeDisposition(standing, dlq.EndedReplaced, by); err != nil {
-			return err
+			return false, err
 		}
 	}
 	a.detail, a.reason = map[string]any{"disposition": n.Disposition}, n.Reason
@@ -130,17 +133,17 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 		a.detail["date"] = n.Date
 	}
 	if err := t.audit(by, a); err != nil {
-		return err
+		return false, err
 	}
 	var seq, newest, open int64
 	if _, err := t.row(`select max(seq) from audit`, nil, &seq); err != nil {
-		return fmt.Errorf("find the decision in the audit trail: %w", err)
+		return false, fmt.Errorf("find the decision in the audit trail: %w", err)
 	}
 	if _, err := t.row(`select coalesce(max(id), 0) from deployment`, nil, &newest); err != nil {
-		return fmt.Errorf("find the newest deployment: %w", err)
+		return false, fmt.Errorf("find the newest deployment: %w", err)
 	}
 	if open, err = t.openDocuments(cohortID); err != nil {
-		return err
+		return false, err
 	}
 	var ofEntry, ofCohort any = nil, cohortID
 	if entryID != 0 {
@@ -148,9 +151,9 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 	}
 	if _, err := t.exec(`insert into disposition (id, entry_id, cohort_id, kind, until_kind, until_at, open_then, after_deployment, decided_at, actor, audit_seq)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.newID(), ofEntry, ofCohort, n.Disposition, n.Until, msOrNull(n.Date), open, newest, ms(t.now), by.Name, seq); err != nil {
-		return fmt.Errorf("keep a disposition: %w", err)
+		return false, fmt.Errorf("keep a disposition: %w", err)
 	}
-	return t.markDisposition(entryID, cohortID, n.Disposition)
+	return true, t.markDisposition(entryID, cohortID, n.Disposition)
 }
 
 // markDisposition writes what lists and the query language read.

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
 	"dlo/dlq"
 )
-
-var viewLink = regexp.MustCompile(`href="(/views/[0-9A-Z]+)"`)
 
 // save saves what a list shows and gives the address of the view.
 func (v *visitor) save(list, search, name string, shared bool) string {
@@ -198,5 +195,27 @@ func TestTheMenuSaysHowManyItLeavesOut(t *testing.T) {
 	}
 	if m := newViewsMenu(f, dlq.ViewOfCohorts); len(m.Own) != 1 {
 		t.Errorf("%+v", m.Own)
+	}
+}
+
+func TestHostileAddressesOfViewsAreSentences(t *testing.T) {
+	s := newSite(t)
+	s.park(`"source":"wiki","doc_id":"1","error_type":"A"`)
+	v := s.signIn(dlq.RoleReviewer)
+	path := v.save("documents", "q=", "x", false)
+	for _, p := range []answered{v.get("/views/%00"), v.get("/views/%ff"), v.get("/views/" + strings.Repeat("x", 3000)), v.post("/views/%00", "name", "x"), v.post("/views/%ff/delete")} {
+		if p.status != http.StatusNotFound {
+			t.Errorf("got %d", p.status)
+		}
+	}
+	for _, p := range []answered{v.get("/entries?q=&view=%00"), v.get("/cohorts?view=%ff"), v.get("/entries?q=&view=" + strings.Repeat("x", 3000))} {
+		if p.status != http.StatusOK {
+			t.Errorf("got %d", p.status)
+		}
+	}
+	for _, fields := range [][]string{{"name", "\xff", "q", ""}, {"name", "x", "q", "\x00"}, {"name", "x", "q", "\xff"}, {"name", "x", "q", strings.Repeat("y", 5000)}} {
+		if p := v.post(path, fields...); p.status != http.StatusUnprocessableEntity {
+			t.Errorf("%.20q: %d", fields, p.status)
+		}
 	}
 }
