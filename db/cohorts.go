@@ -12,13 +12,13 @@ import (
 	"dlo/dlq"
 )
 
-const cohortColumns = `c.id, c.review, c.confidence, c.error_type, c.template, c.frame, c.owner, c.ticket, c.runbook, c.parked, c.redriving, c.quarantined, c.archived, c.resolved, c.erased,
+const cohortColumns = `c.id, c.review, c.confidence, c.error_type, c.template, c.frame, c.owner, c.ticket, c.runbook, c.disposition, c.parked, c.redriving, c.quarantined, c.archived, c.resolved, c.erased,
 	c.arrivals, c.first_seen, c.last_seen`
 
 func scanCohort(rows *sql.Rows) (dlq.Cohort, error) {
 	var c dlq.Cohort
 	var parked, redriving, quarantined, archived, resolved, erased, first, last int64
-	err := rows.Scan(&c.ID, &c.Review, &c.Confidence, &c.ErrorType, &c.Template, &c.Frame, &c.Owner, &c.Ticket, &c.Runbook, &parked, &redriving, &quarantined, &archived, &resolved, &erased,
+	err := rows.Scan(&c.ID, &c.Review, &c.Confidence, &c.ErrorType, &c.Template, &c.Frame, &c.Owner, &c.Ticket, &c.Runbook, &c.Disposition, &parked, &redriving, &quarantined, &archived, &resolved, &erased,
 		&c.Arrivals, &first, &last)
 	c.FirstSeen, c.LastSeen = fromMS(first), fromMS(last)
 	c.Counts = map[dlq.Status]int64{dlq.StatusParked: parked, dlq.StatusRedriving: redriving, dlq.StatusQuarantined: quarantined, dlq.StatusArchived: archived, dlq.StatusResolved: resolved, dlq.StatusErased: erased}

@@ -80,6 +80,9 @@ func (s *Store) Deploy(ctx context.Context, by dlq.Actor, source string, r dlq.D
 				return err
 			}
 		}
+		if _, err := tx.endByCode(dispositionsPerDeployment); err != nil {
+			return err
+		}
 		running, err = tx.running(src.ID)
 		return err
 	})

@@ -12,7 +12,7 @@ import (
 const entryColumns = `e.id, e.dlq_id, s.name, e.doc_id, e.status, e.resolution, e.marks, f.cohort_id, f.algorithm || ':' || f.digest, c.reason, c.error_class, c.error_type, e.message,
 	c.stage, c.content_type, e.filename, v.versions, e.episode, e.attempts, e.arrivals, e.redrives_total, e.same_failures, e.granted, e.first_seen, e.opened_at, e.last_seen, e.expires_at,
 	e.settled_at, e.ingest_seq, coalesce(e.content_hash, ''), e.key_check, coalesce(e.payload_sha256, ''), coalesce(e.payload_bytes, -1), e.payload_state, coalesce(e.held_sha256, ''),
-	coalesce(e.payload_attempt, 0), e.payload_expires, e.evidence_id, coalesce(e.sender_id, ''), e.owner, e.ticket, e.version`
+	coalesce(e.payload_attempt, 0), e.payload_expires, e.evidence_id, coalesce(e.sender_id, ''), e.owner, e.ticket, e.disposition, e.version`
 
 const entryJoins = ` join cell c on c.id = e.cell_id join source s on s.id = e.source_id join fingerprint f on f.id = e.fingerprint_id join version_set v on v.id = c.version_set_id `
 
@@ -26,7 +26,7 @@ func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
 	err := rows.Scan(&e.ID, &e.DLQID, &e.Source, &e.DocID, &e.Status, &e.Resolution, &marks, &e.CohortID, &e.Fingerprint, &e.Reason, &e.ErrorClass, &e.ErrorType, &e.Message,
 		&e.Stage, &e.ContentType, &e.Filename, &versions, &e.Episode, &e.Attempts, &e.Arrivals, &e.RedrivesTotal, &e.SameFailures, &e.Granted, &first, &opened, &last, &expires,
 		&settled, &e.IngestSeq, &e.ContentHash, &e.KeyCheck, &e.PayloadSHA256, &e.PayloadBytes, &e.Copy, &e.HeldSHA256,
-		&e.CopyOfAttempt, &copyExpires, &e.EvidenceID, &e.SenderID, &e.Owner, &e.Ticket, &e.Version)
+		&e.CopyOfAttempt, &copyExpires, &e.EvidenceID, &e.SenderID, &e.Owner, &e.Ticket, &e.Disposition, &e.Version)
 	if err != nil {
 		return e, err
 	}

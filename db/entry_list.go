@@ -42,8 +42,9 @@ func (o entryOrder) beyond() string {
 
 // cursor is where a page of a list ended.
 type cursor struct {
-	Value int64 `json:"v"`
-	ID    int64 `json:"i"`
+	Value int64         `json:"v"`
+	ID    int64         `json:"i"`
+	Sort  dlq.EntrySort `json:"s"` // the order that it is a place in
 }
 
 func (c cursor) String() string {
@@ -61,9 +62,13 @@ func parseCursor(s string) (cursor, error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil {
-		return c, dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected"})
+		return c, errCursor()
 	}
 	return c, nil
+}
+
+func errCursor() error {
+	return dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected, in the same order"})
 }
 
 // Entries lists the entries that a query matches, a page at a time. Next is
@@ -72,7 +77,7 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	limit = max(limit, 1)
 	order, ok := entrySorts[sort]
 	if !ok {
-		order = entrySorts[dlq.SortLastSeen]
+		sort, order = dlq.SortLastSeen, entrySorts[dlq.SortLastSeen]
 	}
 	f, err := s.filter(ctx, q, by, true)
 	if err != nil {
@@ -83,6 +88,9 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	}
 	if after != "" {
 		c, err := parseCursor(after)
+		if err == nil && c.Sort != sort {
+			err = errCursor()
+		}
 		if err != nil {
 			return nil, "", err
 		}
@@ -95,7 +103,7 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	}
 	list = list[:limit]
 	last := list[limit-1]
-	return list, cursor{order.value(last), last.ID}.String(), nil
+	return list, cursor{order.value(last), last.ID, sort}.String(), nil
 }
 
 // pageFrom is the entries of one page, and what is said of them after the joins.

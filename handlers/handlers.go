@@ -85,6 +85,15 @@ type Store interface {
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
 	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
+	SavedViews(ctx context.Context, by dlq.Actor) (own, shared []dlq.SavedView, err error)
+	SavedView(ctx context.Context, by dlq.Actor, id string) (dlq.SavedView, error)
+	SaveView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
+	ChangeView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
+	DeleteView(ctx context.Context, by dlq.Actor, id string) error
+	SetCohortRunbook(ctx context.Context, by dlq.Actor, cohortID, was, runbook string) error
+	Disposed(ctx context.Context, entryID int64, cohortID string) (dlq.Decided, error)
+	Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error
+	DisposeCohort(ctx context.Context, by dlq.Actor, cohortID string, n dlq.NewDisposition) error
 	Grouping(ctx context.Context, by dlq.Actor, cohortID string) (dlq.Grouping, error)
 	Alike(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Cohort, error)
 	MergeCohorts(ctx context.Context, by dlq.Actor, r dlq.MergeRequest) (dlq.GroupingRule, error)

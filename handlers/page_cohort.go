@@ -53,7 +53,7 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 		return err
 	}
 	f.csrf = f.frame.CSRF
-	return web.Render(c, http.StatusOK, cohort.Page(newCohortPage(f)))
+	return web.Render(c, statusOfSearch(c, f.entries.lost), cohort.Page(newCohortPage(f)))
 }
 
 // oneToRedrive finds the document of a query to redrive before the others: among
@@ -107,6 +107,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 		return err
 	}
 	if f.notes, err = h.Store.Notes(ctx, 0, id, notesRead); err != nil {
+		return err
+	}
+	if f.decided, err = h.Store.Disposed(ctx, 0, id); err != nil {
 		return err
 	}
 	if f.audit, err = h.Store.AuditOfCohort(ctx, id, auditRead); err != nil {

@@ -31,6 +31,7 @@ type cohortFacts struct {
 	fixes       []dlq.Fix
 	replays     []dlq.Redrive
 	notes       []dlq.Note
+	decided     dlq.Decided
 	audit       []dlq.AuditRow
 	runbook     string     // HTML, cleaned
 	one         *dlq.Entry // the document to redrive first; nil where none can be
@@ -131,8 +132,11 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 	if f.by.May(dlq.MayNote) {
 		actions = append(actions, components.Action{Label: "Assign", Href: back + "/assign", Key: "a"})
 	}
+	if f.by.May(dlq.MayNote) {
+		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})
+	}
 	if !f.by.May(dlq.MayDecide) {
-		return actions, nil
+		return actions, more
 	}
 	of := func(kind dlq.OperationKind, label string, statuses ...dlq.Status) (components.Action, bool) {
 		var n int64
@@ -169,6 +173,9 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 // cohortNotices say what stands in the way of a redrive, or is under way.
 func cohortNotices(f cohortFacts) []components.Notice {
 	var notices []components.Notice
+	if n, any := dispositionNotice(f.decided, f.by, f.now, cohortHref(f.cohort.ID)+"/dispose"); any {
+		notices = append(notices, n)
+	}
 	way, waiting := map[string]int{}, map[string]int{}
 	var order []string
 	for _, r := range f.replays {
@@ -375,7 +382,10 @@ func newRunbook(f cohortFacts) cohort.Runbook {
 		r.Ticket = components.Link{Text: titleOf(f.cohort.Ticket), Href: ticketHref(f.cohort.Ticket)}
 	}
 	if f.by.May(dlq.MayNote) {
-		r.Edit = components.Link{Text: "Write a note", Href: "#note"}
+		r.Note = components.Link{Text: "Write a note", Href: "#note"}
+	}
+	if f.by.May(dlq.MayEditRunbook) {
+		r.Edit = components.Link{Text: "Edit", Href: cohortHref(f.cohort.ID) + "/runbook"}
 	}
 	return r
 }
@@ -459,6 +469,9 @@ func cohortStatus(params url.Values) dlq.Status {
 }
 
 func noCohortEntries(f cohortFacts) *components.Empty {
+	if f.entries.lost {
+		return noSuchPlace(f.entries.href("after", ""))
+	}
 	if f.entries.from > 0 {
 		return &components.Empty{Title: "The list ends here", Links: []components.Link{{Text: "First page", Href: f.entries.href("after", "")}}}
 	}

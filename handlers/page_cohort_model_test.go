@@ -171,7 +171,7 @@ func TestActionsAreThoseThatWorkHere(t *testing.T) {
 	if got := labels(actions); got != "Keep longer, Assign" {
 		t.Errorf("got %q", got)
 	}
-	if got := labels(more); got != "Release from quarantine, Quarantine what is stuck, Archive" {
+	if got := labels(more); got != "Set a disposition, Release from quarantine, Quarantine what is stuck, Archive" {
 		t.Errorf("got %q", got)
 	}
 	if want := confirmHref(dlq.OperationExtend, "cohort:01KB status:parked,quarantined", -1, "/cohorts/01KB"); actions[0].Href != want || actions[0].Why != "412 documents" {
@@ -183,7 +183,7 @@ func TestActionsAreThoseThatWorkHere(t *testing.T) {
 	}
 	f.by = reviewer
 	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusArchived: 2}
-	if actions, more := cohortActions(f); labels(actions) != "Assign" || labels(more) != "Restore from the archive" {
+	if actions, more := cohortActions(f); labels(actions) != "Assign" || labels(more) != "Set a disposition, Restore from the archive" {
 		t.Errorf("got %q and %q", labels(actions), labels(more))
 	}
 }

@@ -22,10 +22,11 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	ctx, params := c.Request().Context(), c.QueryParams()
 	f := cohortsFacts{params: params, now: h.Now(), by: by}
 	var err error
-	if f.rows, f.next, err = h.Store.Cohorts(ctx, by, cohortQueryOf(params), params.Get("after"), pageRows); err != nil {
+	f.rows, f.next, err = h.Store.Cohorts(ctx, by, cohortQueryOf(params), params.Get("after"), pageRows)
+	if f.lost = lostPlace(err); err != nil && !f.lost {
 		return err
 	}
-	if len(f.rows) == 0 {
+	if len(f.rows) == 0 && !f.lost {
 		if first, err := h.neverAny(ctx, by); err != nil || first {
 			return h.firstPage(c, by, err)
 		}
@@ -44,11 +45,14 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	if f.totals, err = h.totals(c); err != nil {
 		return err
 	}
+	if f.views, err = h.viewsMenu(c, dlq.ViewOfCohorts); err != nil {
+		return err
+	}
 	if f.frame, err = h.layout(c, "Cohorts", ""); err != nil {
 		return err
 	}
 	f.frame.Fresh = &components.Fresh{Poll: freshPoll(f.now)}
-	return web.Render(c, http.StatusOK, cohorts.Page(newCohortsPage(f)))
+	return web.Render(c, statusOfSearch(c, f.lost), cohorts.Page(newCohortsPage(f)))
 }
 
 // neverAny says whether there never was a cohort that somebody may know of.

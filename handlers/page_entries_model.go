@@ -21,6 +21,7 @@ type entriesFacts struct {
 	sources []dlq.Source
 	choices dlq.FilterChoices
 	lag     textLag // of a search for text that does not cover everything
+	views   components.Views
 }
 
 // textLag is how far the text index is behind.
@@ -37,6 +38,7 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		Layout:  f.frame,
 		Heading: documents(f.list.total),
 		Query:   f.text,
+		Views:   f.views,
 		Quick:   quickSearches(f.totals),
 		Filters: newFilters(f.list.query, f.sources, f.choices),
 		Help:    queryHelp(),
@@ -68,6 +70,9 @@ func exportLinks(text, sort string) []components.Link {
 
 // noDocuments says why there is nothing, and where there is something.
 func noDocuments(f entriesFacts) *components.Empty {
+	if f.list.lost {
+		return noSuchPlace(f.list.href("after", ""))
+	}
 	if f.list.from > 0 {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.list.href("after", "")}}}
 	}

@@ -129,6 +129,7 @@ var auditWords = map[string]string{
 	"cohort.split_from":    "split it off another cohort",
 	"cohort.split_done":    "moved the documents of a split",
 	"cohort.split_undone":  "undid a split",
+	"cohort.runbook":       "changed the runbook",
 	"operation.redrive":    "started a redrive",
 	"operation.quarantine": "started a quarantine of many",
 	"operation.release":    "started a release of many",
@@ -163,6 +164,9 @@ func auditEvent(r dlq.AuditRow) (components.Event, bool) {
 	e := components.Event{Who: r.ActorName, Text: words, When: moment(r.At)}
 	if r.ActorKind == dlq.ActorPolicy {
 		e.Who = "policy " + r.ActorName
+	}
+	if decided, is := dispositionEvent(r); is {
+		e.Text = decided
 	}
 	switch r.Action {
 	case "entry.assigned", "cohort.assigned":

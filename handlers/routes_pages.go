@@ -36,6 +36,10 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/cohorts/:id/fix", dlq.MayDecide, h.declareFixForm, nil},
 		{session, get, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixPage, nil},
 		{session, post, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixForm, nil},
+		{session, get, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortRunbook, nil},
+		{session, post, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortPutRunbook, nil},
+		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
+		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
 		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
 		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
@@ -58,6 +62,14 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/entries/:id/payload", dlq.MayDownload, h.entryPayload, nil},
 		{session, post, "/entries/:id/probe", dlq.MayNote, h.entryProbe, nil},
 		{session, post, "/entries/:id/notes", dlq.MayNote, h.entryNote, nil},
+		{session, get, "/entries/:id/dispose", dlq.MayNote, h.entryDisposePage, nil},
+		{session, post, "/entries/:id/dispose", dlq.MayNote, h.entryDispose, nil},
+
+		{session, get, "/views", dlq.MaySee, h.viewsPage, nil},
+		{session, post, "/views", dlq.MayNote, h.viewSave, nil},
+		{session, get, "/views/:id", dlq.MaySee, h.viewOpen, nil},
+		{session, post, "/views/:id", dlq.MayNote, h.viewChange, nil},
+		{session, post, "/views/:id/delete", dlq.MayNote, h.viewDelete, nil},
 
 		// Who may only look sees the confirmation, to hand its address over.
 		{session, get, "/confirm", dlq.MaySee, h.confirmPage, nil},

@@ -40,7 +40,6 @@ create index deployment_live on deployment (component, version, source_id) where
 
 -- Which versions failures of a source name, and which sets name a version.
 create index cell_source_versions on cell (source_id, version_set_id);
-create index version_of_set on version_of (version_set_id, component, version);
 
 -- What is stuck by month, for reports over all sources.
 create index cell_month_state on cell_month (status, month, cell_id);

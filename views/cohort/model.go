@@ -48,7 +48,8 @@ type Runbook struct {
 	Text        components.Markdown // empty: nothing was written
 	Disposition string              // "needs code, waiting until the code changes"; may be empty
 	Ticket      components.Link     // may be empty
-	Edit        components.Link     // empty: the viewer may not
+	Edit        components.Link     // of the runbook; empty: the viewer may not
+	Note        components.Link     // to the form for a note; empty: the viewer may not
 	None        string              // what to write here, where there is nothing
 }
 

@@ -22,6 +22,7 @@ type Model struct {
 
 // List is the region with the id RegionID: the filters, the table, the bar.
 type List struct {
+	Views   components.Views
 	Filters []components.Chip // states, sources, class, not running now, age
 	Orders  []components.Chip // "Needs a decision first" and the other sorts
 	Heads   Heads

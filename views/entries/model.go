@@ -21,8 +21,9 @@ type Model struct {
 	Terms   []components.Chip  // the terms of the query; each removes itself
 	Quick   []components.Chip  // "Stuck", "Quarantine", "Expiring": whole queries
 	Filters []components.Input // the form's fields: source, status, class, type, version, age
-	Exports []components.Link  // CSV, NDJSON
-	Help    []Help             // the query language, term by term
+	Views   components.Views
+	Exports []components.Link // CSV, NDJSON
+	Help    []Help            // the query language, term by term
 	Table   components.EntryTable
 }
 

@@ -101,7 +101,7 @@ func cohortModel() cohort.Model {
 			{Label: "Declare a fix", Href: "/confirm/fix", Why: "Arrivals under the fixed version raise an alert."}, {Label: "Merge with another", Href: "/confirm/merge"},
 			{Label: "Split", Href: "/confirm/split", Disabled: true, Why: "All documents have the same frames and template."}, {Label: "Set a disposition", Href: "/confirm/dispose"},
 		},
-		Notices: []components.Notice{{Tone: components.Info, Title: "12 documents moved here", Text: "when f1:22ab04d1 was merged in on 14 Nov.", Links: []components.Link{{Text: "Undo the merge", Href: "/confirm/undo"}}}},
+		Notices: []components.Notice{{Tone: components.Info, Title: "Needs code until the code changes.", Text: "Decided by reviewer@example.com, 3 h ago. “waits for parser 20251230”", Links: []components.Link{{Text: "Change", Href: "/cohorts/01Kb/dispose"}}, Do: []components.Action{{Label: "Take off", Href: "/cohorts/01Kb/dispose"}}}, {Tone: components.Info, Title: "12 documents moved here", Text: "when f1:22ab04d1 was merged in on 14 Nov.", Links: []components.Link{{Text: "Undo the merge", Href: "/confirm/undo"}}}},
 		Redrive: &components.RedriveForm{
 			Question: "Does parser 20251230 fix it?", Covered: "393 like these", Others: components.Link{Text: "16 under 20240706, not tested", Href: "/entries?q=parser:20240706"},
 			Because: "The first step sends one stored copy, checked against its digest, and stops if it fails the same way.", Steps: steps(),
@@ -114,7 +114,7 @@ func cohortModel() cohort.Model {
 		},
 		Runbook: cohort.Runbook{
 			Text:        components.Markdown{SanitisedHTML: "<p><strong>Exports from the old e-signature tool.</strong> They carry an incremental update after <code>%%EOF</code>. The 2025 parser reads them; do not ask the vendor again.</p>"},
-			Disposition: "needs code, waiting until the code changes", Ticket: components.Link{Text: "SEARCH-1182", Href: "https://tickets.example.com/SEARCH-1182"}, Edit: components.Link{Text: "Edit", Href: "/cohorts/01Kb/runbook"},
+			Disposition: "needs code, waiting until the code changes", Ticket: components.Link{Text: "SEARCH-1182", Href: "https://tickets.example.com/SEARCH-1182"}, Edit: components.Link{Text: "Edit", Href: "/cohorts/01Kb/runbook"}, Note: components.Link{Text: "Write a note", Href: "#note"},
 		},
 		Replays: cohort.Replays{Summary: "4 replays, 3 count for others", Rows: []cohort.Replay{
 			{Document: txt("1147829310"), Href: "/entries/01J1", Bytes: components.Tag{Text: "unchanged · digest", Tone: components.DocSame}, Code: components.Tag{Text: "parser changed", Tone: components.CodeChanged}, Verdict: "New code fixed it", Counts: "counts for 393", Tone: components.Good, When: at("2026-11-29T09:44:00Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44")},
