@@ -188,3 +188,9 @@ func (s *Store) FillUp(ctx context.Context) error {
 	_, err := s.writer.conn.ExecContext(ctx, fmt.Sprintf("pragma max_page_count = %d", pages+2))
 	return err
 }
+
+// ReadsWhole says whether a step of a plan reads a whole table that grows.
+func ReadsWhole(line string) bool { return readsWhole(line) }
+
+// MayReadAll says whether a question may.
+func MayReadAll(query string) bool { return few.MatchString(query) }
