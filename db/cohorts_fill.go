@@ -80,9 +80,6 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery
 			return fmt.Errorf("read %s: %w", step.what, err)
 		}
 	}
-	for i := range list {
-		list[i].Standing.Need = dlq.NeedOf(list[i], s.Now())
-	}
 	return nil
 }
 

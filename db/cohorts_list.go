@@ -51,8 +51,8 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 	if q.Review != nil {
 		l.and("k.review = " + l.arg(*q.Review))
 	}
-	if q.Text != "" {
-		like := l.arg("%" + escapeLike(q.Text) + "%")
+	for _, word := range q.Words {
+		like := l.arg("%" + escapeLike(word) + "%")
 		l.and("(k.error_type like " + like + " escape '\\' or k.template like " + like + " escape '\\' or k.frame like " + like + " escape '\\')")
 	}
 	if q.ID != "" {

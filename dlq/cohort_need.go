@@ -3,8 +3,8 @@ package dlq
 import "time"
 
 // Need is what a cohort needs of somebody. The home page is ordered by it, and
-// its next step says it in words: both follow from CohortStanding.Need and the
-// store's order is held to it by a test.
+// its next step says it in words: NeedOf decides for both, and a test holds the
+// store's order to it.
 type Need int
 
 // The needs, the most urgent first. "Proven and not redriven" takes its place
@@ -28,17 +28,16 @@ type CohortStanding struct {
 	NextExpiry  time.Time // when the first of its parked entries leaves; zero without one
 	LastSent    time.Time // when a redrive of it was last sent; zero: never
 	Fixes       []FixStanding
-	Need        Need
 }
 
 // FixStanding is where a declared fix of a cohort stands.
 type FixStanding struct {
 	Component, Version string
-	Runs               bool      // now, in a source in which entries are parked that failed under another version
-	Since              time.Time // it has run there, at the latest
-	Covers             int64     // parked entries of those sources that failed under another version of the component
+	Runs               bool      // now, somewhere
+	Since              time.Time // it has run where it covers something, at the latest
+	Covers             int64     // parked entries that failed under another version of the component, of sources in which it runs: with any, the fix is live
 	Returned           int64     // parked entries that failed under this version itself
-	Untested           bool      // it runs, and nothing of the cohort was sent since
+	Untested           bool      // it is live, and nothing of the cohort was sent since
 }
 
 // DeclaredFix is a version of which somebody said that it fixes a cohort.
@@ -71,10 +70,10 @@ func (f DeclaredFix) Stands(under []VersionCount, running []RunningVersion, last
 				covers += u.Parked
 			}
 		}
-		if covers == 0 {
+		if out.Runs = true; covers == 0 {
 			continue
 		}
-		out.Runs, out.Covers = true, out.Covers+covers
+		out.Covers += covers
 		out.Untested = out.Untested || lastSent.Before(r.Since)
 		if r.Since.After(out.Since) {
 			out.Since = r.Since

@@ -12,7 +12,7 @@ type CohortQuery struct {
 	Open   bool   // with at least one entry that is parked, redriving or quarantined
 	Source string
 	Class  string
-	Text   string // in its type, template or frame
+	Words  []string // each in its type, template or frame
 	// Having lists cohorts that have at least one entry that matches. Its terms
 	// about cells and states narrow the counts as well: see Narrows.
 	Having Query
@@ -82,6 +82,20 @@ func (q Query) StatesOf() []Status {
 		}
 	}
 	return out
+}
+
+// WithQuery asks for what a query says as well. Its words are looked for in what
+// a cohort says of itself: the texts of all its entries are of one defect.
+func (q CohortQuery) WithQuery(having Query) CohortQuery {
+	q.Having = Query{Text: having.Text}
+	for _, t := range having.Terms {
+		if t.Key == "" && !t.Negated {
+			q.Words = append(q.Words, t.Values...)
+		} else {
+			q.Having.Terms = append(q.Having.Terms, t)
+		}
+	}
+	return q
 }
 
 // Narrows says whether the counts of a cohort are of a part of its entries: of
