@@ -116,6 +116,15 @@ func isOneOf(s dlq.Status, list []dlq.Status) bool {
 	return false
 }
 
+func within(states, list []dlq.Status) bool {
+	for _, s := range states {
+		if !isOneOf(s, list) {
+			return false
+		}
+	}
+	return true
+}
+
 func statusNames(list []dlq.Status) []string {
 	names := make([]string, len(list))
 	for i, s := range list {
@@ -146,10 +155,8 @@ func inStates(alias string, states []dlq.Status) string {
 		return ""
 	}
 	condition := sumOf(alias, states) + " > 0"
-	for _, s := range states {
-		if !isOneOf(s, stuckStates) {
-			return condition
-		}
+	if !within(states, stuckStates) {
+		return condition
 	}
 	if stuck := sumOf(alias, stuckStates) + " > 0"; stuck != condition {
 		return condition + " and " + stuck
@@ -165,11 +172,19 @@ func (l *cohortList) part() string {
 	if l.cells == "" {
 		return ""
 	}
-	where, states := l.cells, l.states
+	states := l.states
+	where, having := l.cells+" and "+sumOf("c", states)+" > 0", ""
 	if condition := inStates("c", states); condition != "" {
-		where += " and " + condition
-	} else {
-		where += " and " + sumOf("c", dlq.Statuses) + " > 0"
+		where = l.cells + " and " + condition
+	}
+	if l.q.Sort == dlq.CohortsByNeed {
+		// What a cohort needs follows from all that is stuck of it, in whichever
+		// state it is listed for.
+		having = " having sum(" + sumOf("c", states) + ") > 0"
+		where = l.cells + " and " + inStates("c", stuckStates)
+		if !within(states, stuckStates) {
+			where = l.cells + " and (" + sumOf("c", stuckStates) + " > 0 or " + sumOf("c", states) + " > 0)"
+		}
 	}
 	columns := []string{"m.cohort_id as id"}
 	for _, s := range dlq.Statuses {
@@ -189,7 +204,7 @@ func (l *cohortList) part() string {
 	case dlq.CohortsByArrivals:
 		columns = append(columns, `(select sum(d.arrivals) from fingerprint n join fingerprint_day d on d.fingerprint_id = n.id where n.cohort_id = m.cohort_id`+l.visible("d.source_id")+`) as arrivals`)
 	}
-	return `with part as materialized (select ` + strings.Join(columns, ", ") + ` from cell c join fingerprint m on m.id = c.fingerprint_id where ` + where + ` group by m.cohort_id) `
+	return `with part as materialized (select ` + strings.Join(columns, ", ") + ` from cell c join fingerprint m on m.id = c.fingerprint_id where ` + where + ` group by m.cohort_id` + having + `) `
 }
 
 // visible limits a column of source ids to what the actor may see.

@@ -23,7 +23,7 @@ func cohortsItems() []Item {
 
 	back := cohortsModel()
 	back.Since = &cohorts.Since{Title: "Since you last looked, 14 h ago", Links: []components.Link{{Text: "2 new cohorts", Href: "/cohorts?new=1"}, {Text: "1 cohort came back", Href: "/cohorts?back=1"}, {Text: "1 operation stopped", Href: "/operations/01K7Z"}, {Text: "3 new alerts", Href: "/alerts?since=1"}},
-		Seen: components.Action{Label: "Seen", Href: "/cohorts/seen", Fields: []components.Field{{Name: "until", Value: "1"}}}}
+		CSRF: back.Layout.CSRF, Seen: components.Action{Label: "Seen", Href: "/cohorts/seen", Fields: []components.Field{{Name: "until", Value: "1"}}}}
 
 	narrowed := cohortsModel()
 	narrowed.List.Search = cohorts.Search{Action: "/cohorts", Value: "parser:pdfminer.six@20221105", Keep: []components.Field{{Name: "sort", Value: "parked"}}, Clear: "/cohorts?sort=parked"}
