@@ -95,9 +95,9 @@ func (s *Store) checkCells(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.lines(ctx, `select 'cell ' || coalesce(m.cell_id, r.cell_id) || ' in month ' || coalesce(m.month, r.month) || ' counts ' || coalesce(m.entries, 0) || ' ' || coalesce(m.status, r.status) || ' and has ' || coalesce(r.entries, 0)
-		from cell_month m full outer join (`+recountCells+`) r on r.cell_id = m.cell_id and r.month = m.month and r.status = m.status
-		where coalesce(m.entries, 0) <> coalesce(r.entries, 0) limit 100`)
+	more, err := s.lines(ctx, `select 'cell ' || x.cell_id || ' in month ' || x.month || ' counts ' || sum(x.counted) || ' ' || x.status || ' and has ' || sum(x.has)
+		from (select cell_id, month, status, entries as counted, 0 as has from cell_month union all select r.cell_id, r.month, r.status, 0, r.entries from (`+recountCells+`) r) x
+		group by x.cell_id, x.month, x.status having sum(x.counted) <> sum(x.has) limit 100`)
 	return append(found, more...), err
 }
 

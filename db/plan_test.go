@@ -63,6 +63,7 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		},
 		"the oldest of each source": func() error { _, err := s.OldestOfSources(background, wiki); return err },
 		"the depth by day":          func() error { _, err := s.DepthByDay(background, wiki, 90); return err },
+		"the depth of all":          func() error { _, err := s.DepthByDay(background, dlqtest.Admin, 90); return err },
 		"the ages": func() error {
 			_, err := s.Aging(background, wiki, []time.Duration{time.Hour, 24 * time.Hour})
 			return err

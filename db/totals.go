@@ -93,7 +93,7 @@ func (s *Store) DepthByDay(ctx context.Context, by dlq.Actor, days int) (map[str
 	}
 	f = filter{}
 	net := map[string]map[int64]int64{}
-	query = `select s.name, d.day, d.parked - d.unparked from source s join source_day d on d.source_id = s.id and d.day > ` + f.arg(today-int64(days)) + ` where d.review = 0 and ` + f.ofSourcesOf(by, "s.id")
+	query = `select s.name, d.day, d.parked - d.unparked from source_day d join source s on s.id = d.source_id where d.source_id in (select id from source) and d.day > ` + f.arg(today-int64(days)) + ` and d.review = 0 and ` + f.ofSourcesOf(by, "d.source_id")
 	err = each(ctx, s.reader(), query, f.args, func(rows *sql.Rows) error {
 		var name string
 		var day, n int64
