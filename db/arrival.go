@@ -133,7 +133,7 @@ func (t *Tx) receipt(e entryRow, src dlq.Source) (dlq.Receipt, error) {
 func (t *Tx) countBlocked(src dlq.Source, was entryRow, a packedArrival) (entryRow, error) {
 	is := was
 	is.arrivals++
-	t.countArrival(src.ID, fingerprintRef{was.fingerprintID, was.cohort, was.review}, a.Envelope)
+	t.countArrival(src.ID, fingerprintRef{id: was.fingerprintID, cohort: was.cohort, review: was.review}, a.Envelope)
 	return is, t.saveEntry(was, is)
 }
 
@@ -160,7 +160,7 @@ func (t *Tx) rememberPayload(sha256 string, size int64) error {
 
 func (t *Tx) place(src dlq.Source, a packedArrival) (fingerprintRef, int64, error) {
 	review := dlq.Reason(a.Envelope.Reason) == dlq.ReasonLowConfidence
-	fp, err := t.fingerprint(a.Fingerprint, src.ID, review)
+	fp, err := t.memberFor(a.Arrival, src.ID, review)
 	if err != nil {
 		return fp, 0, err
 	}
@@ -288,7 +288,11 @@ func (t *Tx) nextArrival(src dlq.Source, was entryRow, a packedArrival) (entryRo
 		s.Code = codeSince(flight, a.Envelope.ComponentVersions(), running)
 	}
 	at := dlq.Position{IngestSeq: a.Envelope.IngestSeq, LastSeen: *a.Envelope.LastSeenAt, ReceivedAt: a.ReceivedAt}
-	effect := s.Arrive(at, a.Envelope.RedriveID, src.EchoesRedriveID, fp.cohort == was.cohort, src.Policy.PoisonThreshold)
+	same, err := t.sameDefect(was, fp)
+	if err != nil {
+		return was, err
+	}
+	effect := s.Arrive(at, a.Envelope.RedriveID, src.EchoesRedriveID, same, src.Policy.PoisonThreshold)
 	is := was
 	is.arrivals++
 	t.countArrival(src.ID, fp, a.Envelope)

@@ -142,9 +142,10 @@ func (s *Store) AuditOfEntry(ctx context.Context, entryID int64, limit int) ([]d
 	return s.auditWhere(ctx, `where entry_id = $1 order by seq desc limit $2`, entryID, limit)
 }
 
-// AuditOfCohort lists what was done to a cohort as such, newest first.
+// AuditOfCohort lists what was done to a cohort as such, newest first, and to
+// those that were merged into it.
 func (s *Store) AuditOfCohort(ctx context.Context, cohortID string, limit int) ([]dlq.AuditRow, error) {
-	return s.auditWhere(ctx, `where cohort_id = $1 and cohort_id <> '' order by seq desc limit $2`, cohortID, limit)
+	return s.auditWhere(ctx, `where cohort_id in (select id from cohort where id = $1 or merged_into = $1) and cohort_id <> '' order by seq desc limit $2`, cohortID, limit)
 }
 
 // AuditHead gives the newest row; its Seq is 0 on an empty trail.

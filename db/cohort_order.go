@@ -15,6 +15,7 @@ import (
 // what was parked, and of what is parked no more. Nil: nothing.
 type orderDelta struct {
 	opened, openedGone, expires, expiresGone *int64
+	recount                                  bool // members came or went: ask all of them
 }
 
 func least(a, b *int64) *int64 {
@@ -27,6 +28,7 @@ func least(a, b *int64) *int64 {
 func (d *orderDelta) add(o orderDelta) {
 	d.opened, d.openedGone = least(d.opened, o.opened), least(d.openedGone, o.openedGone)
 	d.expires, d.expiresGone = least(d.expires, o.expires), least(d.expiresGone, o.expiresGone)
+	d.recount = d.recount || o.recount
 }
 
 // orderMove notes the times of an entry where it was parked and where it is.
@@ -51,6 +53,12 @@ const (
 
 // applyOrder writes a batch's change of a cohort's order.
 func (t *Tx) applyOrder(cohortID string, d orderDelta) error {
+	if d.recount {
+		if _, err := t.exec(`update cohort set oldest_opened = `+oldestOfMembers+`, next_expiry = `+expiryOfMembers+` where id = $1`, cohortID); err != nil {
+			return fmt.Errorf("order cohort: %w", err)
+		}
+		return nil
+	}
 	if d.opened != nil {
 		if _, err := t.exec(`update cohort set oldest_opened = min(coalesce(oldest_opened, $1), $1), next_expiry = min(coalesce(next_expiry, $2), $2) where id = $3`, *d.opened, *d.expires, cohortID); err != nil {
 			return fmt.Errorf("order cohort: %w", err)
@@ -68,11 +76,10 @@ func (t *Tx) applyOrder(cohortID string, d orderDelta) error {
 	return nil
 }
 
-// reorderCohort asks all members of a cohort for its order. Whoever moves
-// members from one cohort to another calls it for both, in that transaction.
-func (t *Tx) reorderCohort(cohortID string) error {
-	if _, err := t.exec(`update cohort set oldest_opened = `+oldestOfMembers+`, next_expiry = `+expiryOfMembers+` where id = $1`, cohortID); err != nil {
-		return fmt.Errorf("order cohort: %w", err)
+// reorder asks all members of some cohorts for their order when the batch ends.
+// Whoever moves members from one cohort to another calls it for both.
+func (t *Tx) reorder(cohortIDs ...string) {
+	for _, id := range cohortIDs {
+		t.job.cohort(id).order.recount = true
 	}
-	return nil
 }

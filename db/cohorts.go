@@ -94,19 +94,28 @@ func (s *Store) ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string,
 	if len(cohortIDs) == 0 {
 		return out, nil
 	}
+	// What was merged into a cohort goes on as its evidence.
+	held, err := s.absorbed(ctx, cohortIDs)
+	if err != nil {
+		return nil, err
+	}
 	var f filter
-	arms := make([]string, len(cohortIDs))
+	var arms []string
 	most := f.arg(limit)
 	of := f.ofSourcesOf(by, "source_id")
-	for i, id := range cohortIDs {
-		arms[i] = `select id from (select id from redrive where failed_cohort = ` + f.arg(id) + ` and sent_at is not null and ` + of + ` order by created_at desc, id desc limit ` + most + `)`
+	for _, id := range cohortIDs {
+		for _, one := range held[id] {
+			arms = append(arms, `select id from (select id from redrive where failed_cohort = `+f.arg(one)+` and sent_at is not null and `+of+` order by created_at desc, id desc limit `+most+`)`)
+		}
 	}
 	list, err := redrivesWhere(ctx, s.reader(), `where r.id in (`+strings.Join(arms, " union all ")+`) order by r.created_at desc, r.id desc`, f.args...)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range list {
-		out[r.FailedCohort] = append(out[r.FailedCohort], r)
+		if len(out[r.FailedCohort]) < limit {
+			out[r.FailedCohort] = append(out[r.FailedCohort], r)
+		}
 	}
 	return out, nil
 }

@@ -315,7 +315,7 @@ func (c *cohortFill) fixes() error {
 		cohort := c.index[id]
 		l = &cohortList{by: c.by}
 		var sent sql.NullInt64
-		if _, err := c.s.one(c.ctx, `select max(t.sent_at) from redrive t where t.failed_cohort = `+l.arg(id)+` and t.sent_at is not null`+l.visible("t.source_id"), l.args, &sent); err != nil {
+		if _, err := c.s.one(c.ctx, `select max(t.sent_at) from redrive t where t.failed_cohort in (select `+l.arg(id)+` union all select o.id from cohort o where o.merged_into = `+l.arg(id)+`) and t.sent_at is not null`+l.visible("t.source_id"), l.args, &sent); err != nil {
 			return err
 		}
 		cohort.Standing.LastSent = fromNullMS(sent)

@@ -57,8 +57,8 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 	}
 	if q.ID != "" {
 		id := l.arg(q.ID)
-		digest := l.arg(q.ID[strings.LastIndexByte(q.ID, ':')+1:])
-		l.and("k.id in (select id from cohort where id = " + id + " union all select cohort_id from fingerprint where digest = " + digest + ")")
+		// One that was merged leads to the one that it is in now.
+		l.and("k.id in (select coalesce(merged_into, id) from cohort where id = " + id + " union all select cohort_id from fingerprint where digest = " + l.arg(digestIn(q.ID)) + ")")
 	}
 	if !q.New.IsZero() {
 		l.and("k.created_at > " + l.arg(ms(q.New)))
@@ -76,7 +76,7 @@ func (l *cohortList) cellCondition(s *Store, q dlq.CohortQuery, having dlq.Query
 		all = append(all, l.ofSourcesOf(by, "c.source_id"))
 	}
 	if q.ID != "" && len(all) > 0 {
-		all = append(all, "c.fingerprint_id in (select id from fingerprint where cohort_id = "+l.arg(q.ID)+" union all select n.id from fingerprint n join fingerprint o on o.cohort_id = n.cohort_id where o.digest = "+l.arg(q.ID[strings.LastIndexByte(q.ID, ':')+1:])+")")
+		all = append(all, "c.fingerprint_id in (select n.id from fingerprint n join cohort o on n.cohort_id = coalesce(o.merged_into, o.id) where o.id = "+l.arg(q.ID)+" union all select n.id from fingerprint n join fingerprint o on o.cohort_id = n.cohort_id where o.digest = "+l.arg(digestIn(q.ID))+")")
 	}
 	if q.Source != "" {
 		all = append(all, "c.source_id = (select id from source where name = "+l.arg(q.Source)+")")
@@ -279,7 +279,7 @@ func (l *cohortList) urgency(s *Store) string {
 		when exists (select 1 from fix x where x.cohort_id = k.id and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
 		when exists (select 1 from fix x join deployment r on r.component = x.component and r.version = x.version and r.stopped_at is null
 			where x.cohort_id = k.id and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and c.source_id = r.source_id") + `
-			and not exists (select 1 from redrive t where t.failed_cohort = k.id and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
+			and not exists (select 1 from redrive t where t.failed_cohort in (select k.id union all select o.id from cohort o where o.merged_into = k.id) and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
 		when ` + n + `.next_expiry < ` + l.arg(ms(s.Now().Add(dlq.ExpiresSoon))) + ` then ` + rank(dlq.NeedDeadline) + `
 		when ` + n + `.quarantined > 0 then ` + rank(dlq.NeedVerdict) + `
 		else ` + rank(dlq.NeedNothing) + ` end`

@@ -251,8 +251,8 @@ func TestACohortThatIsMergedIsInNoListAndNoTotal(t *testing.T) {
 	if list := allCohorts(t, s, dlqtest.Admin, dlq.CohortQuery{}); len(list) != 1 || list[0].ID != kept.Cohort {
 		t.Errorf("got %+v", list)
 	}
-	if c, err := s.Cohort(background, dlqtest.Admin, gone.Cohort); err != nil || c.ID != gone.Cohort {
-		t.Errorf("its own page: %v, %v", c.ID, err)
+	if c, err := s.Cohort(background, dlqtest.Admin, gone.Cohort); err != nil || c.ID != kept.Cohort {
+		t.Errorf("its own page is that of %v, %v", c.ID, err)
 	}
 }
 

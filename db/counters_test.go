@@ -3,6 +3,7 @@ package db_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 // office is a store to which anything may happen, in any order.
 type office struct {
+	t          *testing.T
 	s          *dbtest.DB
 	known      []string // entries
 	redrives   []string
@@ -56,6 +58,10 @@ func (o *office) arrive(t *rapid.T) {
 	default:
 		options = append(options, dlqtest.Held(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "payload")))
 	}
+	options = append(options, dlqtest.With(func(e *dlq.Envelope) {
+		e.ContentType = rapid.SampledFrom([]string{"application/pdf", "text/csv"}).Draw(t, "content type")
+		e.ParserVersion = rapid.SampledFrom([]string{"pdfminer.six@20221105", "pdfminer.six@2", ""}).Draw(t, "parser")
+	}))
 	if rapid.IntRange(0, 5).Draw(t, "review") == 0 {
 		options = append(options, dlqtest.LowConfidence(0.4))
 	}
@@ -201,6 +207,63 @@ func (o *office) sweep(t *rapid.T) {
 	o.tried["overdue"] += parked + assumed
 }
 
+// regroup makes or takes back a rule about some cohort.
+func (o *office) regroup(t *rapid.T, what string) {
+	cohorts := o.s.Lines(o.t, `select id from cohort order by id`)
+	id := rapid.SampledFrom(cohorts).Draw(t, "cohort")
+	var err error
+	switch what {
+	case "merge":
+		_, err = o.s.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: id, Others: []string{rapid.SampledFrom(cohorts).Draw(t, "other")}, Reason: "a test"})
+	case "split":
+		by := rapid.SampledFrom([]dlq.SplitBy{{Attribute: dlq.SplitContentType}, {Attribute: dlq.SplitVersion, Component: "parser"}}).Draw(t, "by")
+		values := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"application/pdf", "text/csv", "pdfminer.six@2", ""}), 1, 3, rapid.ID).Draw(t, "values")
+		_, err = o.s.SplitCohort(background, dlqtest.Reviewer, dlq.SplitRequest{CohortID: id, By: by, Values: values, Together: rapid.Bool().Draw(t, "together"), Reason: "a test"})
+	default:
+		_, err = o.s.UndoGrouping(background, dlqtest.Reviewer, id, "", "a test")
+	}
+	o.happened(t, what, err)
+}
+
+// moveSplits moves the documents of splits as far as some slices go.
+func (o *office) moveSplits(t *rapid.T, slices int) {
+	rules, err := o.s.MovingSplits(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules {
+		work, err := o.s.SplitWork(background, rule.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members, err := o.s.SplitMembers(background, rule.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range work[:min(len(work), slices)] {
+			attempts, err := o.s.RegroupAttempts(background, []int64{id}, members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var placed []dlq.Placed
+			for _, a := range attempts {
+				_, digest, _ := strings.Cut(a.Root, ":")
+				placed = append(placed, dlq.Placed{RegroupAttempt: a, Now: dlq.Fingerprint{Algorithm: "f1", Digest: digest, Mode: "trace", Confidence: "high"}})
+			}
+			moved, _, err := o.s.MoveSplit(background, rule.ID, placed, id)
+			if err != nil {
+				t.Fatalf("move: %v", err)
+			}
+			o.tried["moved by a split"] += int(moved)
+		}
+		if len(work) <= slices {
+			if err := o.s.FinishSplit(background, rule.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func (o *office) states(t *rapid.T) map[string]dlq.Entry {
 	list, _, err := o.s.Entries(background, dlqtest.Admin, dlq.Query{}, "", "", 500)
 	if err != nil {
@@ -241,7 +304,7 @@ func TestTheCountersHoldWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := dbtest.Open(t)
 		defer s.Close()
-		o := &office{s: s, tried: tried}
+		o := &office{t: t, s: s, tried: tried}
 		for _, name := range officeSources {
 			mode := rapid.SampledFrom([]dlq.OutcomeMode{dlq.OutcomesReported, dlq.OutcomesAssumed}).Draw(rt, "outcomes of "+name)
 			putPolicy(t, s, dlqtest.Policy(name, func(p *dlq.SourcePolicy) { p.Outcomes.Mode, p.PoisonThreshold = mode, 2 }))
@@ -250,7 +313,7 @@ func TestTheCountersHoldWhateverHappens(t *testing.T) {
 		before := o.states(rt)
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			s.Clock.Advance(time.Duration(rapid.IntRange(1, 120).Draw(rt, "minutes")) * time.Minute)
-			step := rapid.SampledFrom([]string{"arrive", "arrive", "arrive", "act", "operate", "replay", "replay", "replay", "move", "claim", "claim", "dispatch", "dispatch", "report", "report", "sweep", "wait"}).Draw(rt, "step")
+			step := rapid.SampledFrom([]string{"arrive", "arrive", "arrive", "act", "operate", "replay", "replay", "replay", "move", "claim", "claim", "dispatch", "dispatch", "report", "report", "sweep", "wait", "merge", "split", "undo", "regroup", "regroup"}).Draw(rt, "step")
 			switch {
 			case step == "act":
 				o.act(rt)
@@ -266,6 +329,10 @@ func TestTheCountersHoldWhateverHappens(t *testing.T) {
 				o.report(rt)
 			case step == "sweep":
 				o.sweep(rt)
+			case step == "merge" || step == "split" || step == "undo":
+				o.regroup(rt, step)
+			case step == "regroup":
+				o.moveSplits(rt, 2)
 			case step == "replay":
 				o.operate(rt, dlq.OperationRedrive)
 				for _, source := range officeSources {

@@ -253,11 +253,12 @@ func (s *Store) Attempt(ctx context.Context, id int64) (dlq.Attempt, error) {
 	return out, nil
 }
 
-// Notes lists the notes on an entry or on a cohort, newest first.
+// Notes lists the notes on an entry, or on a cohort and those that were merged
+// into it, newest first.
 func (s *Store) Notes(ctx context.Context, entryID int64, cohortID string, limit int) ([]dlq.Note, error) {
 	where, arg := `entry_id = $1`, any(entryID)
 	if cohortID != "" {
-		where, arg = `cohort_id = $1`, cohortID
+		where, arg = `cohort_id in (select id from cohort where id = $1 or merged_into = $1)`, cohortID
 	}
 	var out []dlq.Note
 	err := each(ctx, s.reader(), `select author, written_at, body from note where `+where+` order by id desc limit $2`, []any{arg, limit}, func(rows *sql.Rows) error {

@@ -42,6 +42,8 @@ type fingerprintRef struct {
 	id     int64
 	cohort string
 	review bool
+	splits int64   // splits in force that name it
+	from   []int64 // the members that splits derived it from
 }
 
 // newID makes a ULID for a row that people see, at the transaction's moment.
@@ -79,36 +81,73 @@ func (t *Tx) versionSet(v dlq.Versions) (int64, error) {
 // fingerprint finds the member and its cohort, or makes both: a fingerprint
 // that nobody has seen is a new cohort.
 func (t *Tx) fingerprint(f dlq.Fingerprint, sourceID int64, review bool) (fingerprintRef, error) {
+	ref, found, err := t.member(f.Algorithm, f.Digest)
+	if err != nil || found {
+		return ref, err
+	}
+	cohort, err := t.addCohort(newCohort{fingerprint: f, sourceID: sourceID, review: review})
+	if err != nil {
+		return ref, err
+	}
+	id, err := t.addMember(f, cohort, nil)
+	return fingerprintRef{id: id, cohort: cohort, review: review}, err
+}
+
+func (t *Tx) member(algorithm, digest string) (fingerprintRef, bool, error) {
 	var ref fingerprintRef
-	found, err := t.row(`select f.id, f.cohort_id, c.review from fingerprint f join cohort c on c.id = f.cohort_id where f.algorithm = $1 and f.digest = $2`,
-		[]any{f.Algorithm, f.Digest}, &ref.id, &ref.cohort, &ref.review)
+	found, err := t.row(`select f.id, f.cohort_id, c.review, f.splits from fingerprint f join cohort c on c.id = f.cohort_id where f.algorithm = $1 and f.digest = $2`,
+		[]any{algorithm, digest}, &ref.id, &ref.cohort, &ref.review, &ref.splits)
 	if err != nil {
-		return ref, fmt.Errorf("find fingerprint: %w", err)
+		return ref, false, fmt.Errorf("find fingerprint: %w", err)
 	}
-	if found {
-		return ref, nil
-	}
-	frames, err := json.Marshal(f.Frames)
-	if err != nil {
-		return ref, fmt.Errorf("write frames: %w", err)
-	}
-	frame := ""
+	return ref, found, nil
+}
+
+// newCohort is what a cohort begins with.
+type newCohort struct {
+	fingerprint dlq.Fingerprint
+	sourceID    int64
+	review      bool
+	splitFrom   string
+	part        string
+}
+
+func (t *Tx) addCohort(n newCohort) (string, error) {
+	f, frame := n.fingerprint, ""
 	if len(f.Frames) > 0 {
 		frame = f.Frames[0].String()
 	}
-	f.Type, f.RootType, f.Template, f.Canonical, frame = storable(f.Type), storable(f.RootType), storable(f.Template), storable(f.Canonical), storable(frame)
-	ref.cohort, ref.review = t.newID(), review
-	if _, err := t.exec(`insert into cohort (id, review, confidence, error_type, template, frame, source_id, first_seen, last_seen, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		ref.cohort, review, f.Confidence, f.Type, f.Template, frame, sourceID, ms(t.now), 0, ms(t.now)); err != nil {
-		return ref, fmt.Errorf("add cohort: %w", err)
+	id := t.newID()
+	if _, err := t.exec(`insert into cohort (id, review, confidence, error_type, template, frame, source_id, first_seen, last_seen, created_at, split_from, part)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		id, n.review, f.Confidence, storable(f.Type), storable(f.Template), storable(frame), n.sourceID, ms(t.now), 0, ms(t.now), textOrNull(n.splitFrom), n.part); err != nil {
+		return "", fmt.Errorf("add cohort: %w", err)
 	}
-	if _, err := t.row(`insert into fingerprint (algorithm, digest, cohort_id, mode, confidence, language, error_type, root_type, template, frames, canonical, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning id`,
-		[]any{f.Algorithm, f.Digest, ref.cohort, f.Mode, f.Confidence, f.Language, f.Type, f.RootType, f.Template, string(frames), f.Canonical, ms(t.now)}, &ref.id); err != nil {
-		return ref, fmt.Errorf("add fingerprint: %w", err)
+	return id, nil
+}
+
+// derivation is the member that a split derived another from, and the rule.
+type derivation struct {
+	parentID int64
+	ruleID   string
+}
+
+func (t *Tx) addMember(f dlq.Fingerprint, cohort string, from *derivation) (int64, error) {
+	frames, err := json.Marshal(f.Frames)
+	if err != nil {
+		return 0, fmt.Errorf("write frames: %w", err)
 	}
-	return ref, nil
+	var parent, rule any
+	if from != nil {
+		parent, rule = from.parentID, from.ruleID
+	}
+	var id int64
+	if _, err := t.row(`insert into fingerprint (algorithm, digest, cohort_id, mode, confidence, language, error_type, root_type, template, frames, canonical, created_at, parent_id, rule_id)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning id`,
+		[]any{f.Algorithm, f.Digest, cohort, f.Mode, f.Confidence, f.Language, storable(f.Type), storable(f.RootType), storable(f.Template), string(frames), storable(f.Canonical), ms(t.now), parent, rule}, &id); err != nil {
+		return 0, fmt.Errorf("add fingerprint: %w", err)
+	}
+	return id, nil
 }
 
 func (t *Tx) cell(k cellKey) (int64, error) {

@@ -173,7 +173,7 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 		return dlq.OutcomeReceipt{}, err
 	}
 	s := was.standing()
-	f := replayFailure{cohort: was.cohort}
+	f := replayFailure{cohort: was.cohort, fp: fingerprintRef{id: was.fingerprintID, cohort: was.cohort, review: was.review}}
 	if o.Result == dlq.OutcomeFailed && r != nil {
 		s.Code = codeSince(r, o.Versions, running)
 		if f, err = t.replayFailure(o, r, was, src, running); err != nil {
@@ -182,7 +182,11 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 	}
 	at := dlq.Position{IngestSeq: o.IngestSeq, LastSeen: o.At, ReceivedAt: t.now}
 	late := r != nil && !r.InFlight()
-	effect := s.Settle(o.Result, at, late, r == nil, f.cohort == was.cohort, src.Policy.PoisonThreshold)
+	same, err := t.sameDefect(was, f.fp)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
+	}
+	effect := s.Settle(o.Result, at, late, r == nil, same, src.Policy.PoisonThreshold)
 	is := was
 	is.status, is.marks, is.sameFailures = effect.Status, effect.Marks, effect.SameFailures
 	var attemptID int64
@@ -260,7 +264,7 @@ type replayFailure struct {
 // from the attempt that was replayed.
 func (t *Tx) replayFailure(o reportedOutcome, r *dlq.Redrive, was entryRow, src dlq.Source, running dlq.Running) (replayFailure, error) {
 	at := o.At
-	f := replayFailure{cohort: was.cohort, cell: was.cellID, fp: fingerprintRef{was.fingerprintID, was.cohort, was.review}}
+	f := replayFailure{cohort: was.cohort, cell: was.cellID, fp: fingerprintRef{id: was.fingerprintID, cohort: was.cohort, review: was.review}}
 	if o.Failure != nil {
 		f.env, f.named = *o.Failure, true
 	}

@@ -10,11 +10,13 @@ import (
 	"dlo/dlq"
 )
 
-const redriveColumns = `r.id, r.operation_id, r.entry_id, e.dlq_id, s.name, e.doc_id, r.content_hash, r.mode, r.accept_unknown, r.sent, r.state, r.failed_attempt, r.failed_cohort, coalesce(r.failed_sha256, ''),
+// The cohorts of a redrive are those that go on for them: a merge by hand holds
+// for what was proved before it.
+const redriveColumns = `r.id, r.operation_id, r.entry_id, e.dlq_id, s.name, e.doc_id, r.content_hash, r.mode, r.accept_unknown, r.sent, r.state, r.failed_attempt, coalesce((select merged_into from cohort where id = r.failed_cohort), r.failed_cohort), coalesce(r.failed_sha256, ''),
 	coalesce(r.payload_sha256, ''), coalesce(r.payload_uri, ''), coalesce(r.source_version, ''), coalesce(r.probe, ''), coalesce(r.bytes, ''), r.failed_under, coalesce(r.running, ''),
 	r.created_at, r.sent_at, r.accepted_at, r.due_at, r.deliveries, r.next_at, r.give_up_at, r.last_status, r.last_error, r.last_body,
 	r.lease_owner, r.lease_epoch, r.lease_until, r.outcome, r.outcome_at, r.outcome_seq, coalesce(r.outcome_version, ''), coalesce(r.outcome_sha256, ''),
-	coalesce(r.outcome_versions, ''), coalesce(r.outcome_attempt, 0), coalesce(r.outcome_cohort, ''), r.outcome_class, r.outcome_unnamed, r.presumed, r.late, r.settled_at`
+	coalesce(r.outcome_versions, ''), coalesce(r.outcome_attempt, 0), coalesce((select merged_into from cohort where id = r.outcome_cohort), r.outcome_cohort, ''), r.outcome_class, r.outcome_unnamed, r.presumed, r.late, r.settled_at`
 
 const redriveFrom = ` from redrive r join entry e on e.id = r.entry_id join source s on s.id = r.source_id `
 

@@ -18,6 +18,14 @@ type Fingerprint struct {
 	Template   string
 	Frames     []Frame // those used, innermost first
 	Canonical  string
+
+	// Not part of the digest and not kept: by these a person can split what the
+	// digest puts together.
+	Deeper []Frame  // the frames behind those used, at most three
+	Rules  []string // failed validation rules with their templated paths, sorted
+	// Former is what older algorithms make of the same failure, newest first: a
+	// digest that nobody has seen joins the cohort that one of these is in.
+	Former []Fingerprint
 }
 
 // String is the fingerprint as people and programs write it: f1:7f3a19c2….

@@ -35,6 +35,11 @@ type apiCohort struct {
 	Members      []apiFingerprint     `json:"members,omitempty"`
 	Redrives     []apiRedrive         `json:"redrives,omitempty"`
 	Notes        []apiNote            `json:"notes,omitempty"`
+	Grouping     int64                `json:"grouping,omitempty"`
+	SplitFrom    string               `json:"split_from,omitempty"`
+	Part         string               `json:"part,omitempty"`
+	Rules        []apiRule            `json:"rules,omitempty"`
+	Alike        []string             `json:"alike,omitempty"`
 }
 
 type apiVersionCount struct {
@@ -131,6 +136,18 @@ func (h *Handlers) showCohort(c echo.Context) error {
 	}
 	for _, f := range members {
 		a.Members = append(a.Members, apiFingerprint{f.String(), f.Mode, f.Confidence, f.Type, f.RootType, append([]dlq.Frame{}, f.Frames...), f.Template, f.Canonical})
+	}
+	grouping, err := h.Store.Grouping(ctx, by, cohort.ID)
+	if err != nil {
+		return err
+	}
+	a.groupingFor(grouping)
+	alike, err := h.Store.Alike(ctx, by, cohort.ID, suggestionsMost)
+	if err != nil {
+		return err
+	}
+	for _, other := range alike {
+		a.Alike = append(a.Alike, other.ID)
 	}
 	redrives, err := h.Store.CohortRedrives(ctx, by, cohort.ID, historyMost)
 	if err != nil {

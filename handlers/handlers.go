@@ -38,6 +38,7 @@ type Handlers struct {
 	MaxFetch  int64 // bytes of fetch-and-hash
 	OpenAPI   []byte
 	Wake      func() // tells the dispatcher that there is work; may be nil
+	Regroup   func() // tells whoever moves the documents of a split that there is one; may be nil
 
 	readiness readiness
 }
@@ -46,6 +47,12 @@ type Handlers struct {
 func (h *Handlers) wake() {
 	if h.Wake != nil {
 		h.Wake()
+	}
+}
+
+func (h *Handlers) wakeRegroup() {
+	if h.Regroup != nil {
+		h.Regroup()
 	}
 }
 
@@ -78,6 +85,12 @@ type Store interface {
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
 	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
+	Grouping(ctx context.Context, by dlq.Actor, cohortID string) (dlq.Grouping, error)
+	Alike(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Cohort, error)
+	MergeCohorts(ctx context.Context, by dlq.Actor, r dlq.MergeRequest) (dlq.GroupingRule, error)
+	SplitCohort(ctx context.Context, by dlq.Actor, r dlq.SplitRequest) (dlq.GroupingRule, error)
+	UndoGrouping(ctx context.Context, by dlq.Actor, cohortID, ruleID, reason string) (dlq.GroupingRule, error)
+	RegroupAttempts(ctx context.Context, entryIDs, members []int64) ([]dlq.RegroupAttempt, error)
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error)

@@ -109,6 +109,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.audit, err = h.Store.AuditOfCohort(ctx, id, auditRead); err != nil {
 		return err
 	}
+	if err := h.fillGrouping(ctx, f); err != nil {
+		return err
+	}
 	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}

@@ -25,8 +25,11 @@ type cohortFacts struct {
 	replays     []dlq.Redrive
 	notes       []dlq.Note
 	audit       []dlq.AuditRow
-	runbook     string                // HTML, cleaned
-	one         *dlq.Entry            // the document to redrive first; nil where none can be
+	runbook     string     // HTML, cleaned
+	one         *dlq.Entry // the document to redrive first; nil where none can be
+	grouping    dlq.Grouping
+	alike       []dlq.Cohort
+	others      map[string]dlq.Cohort // those that the grouping names
 	past        map[string]dlq.Cohort // those in which replays that got past this error failed
 	entries     entryList
 	pausedBy    string
@@ -57,6 +60,7 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Arrivals: newArrivals(f),
 		Versions: newVersions(f),
 		MadeOf:   newMadeOf(f.members),
+		Grouping: newGrouping(f),
 		Filters:  cohortEntryFilters(f),
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
@@ -150,6 +154,9 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 		if action, ok := of(a.kind, a.label, a.statuses...); ok {
 			more = append(more, action)
 		}
+	}
+	if f.grouping.Whole {
+		more = append(more, components.Action{Label: "Split", Href: back + "/split"}, components.Action{Label: "Merge", Href: back + "/merge"})
 	}
 	return actions, more
 }

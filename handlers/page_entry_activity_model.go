@@ -118,6 +118,13 @@ var auditWords = map[string]string{
 	"redrive.undelivered":  "gave up delivering it",
 	"note.added":           "", // the note itself is there
 	"cohort.assigned":      "assigned the cohort",
+	"cohort.merged":        "merged other cohorts into this one",
+	"cohort.merged_into":   "merged the cohort into another",
+	"cohort.merge_undone":  "undid a merge",
+	"cohort.split":         "split the cohort",
+	"cohort.split_from":    "split it off another cohort",
+	"cohort.split_done":    "moved the documents of a split",
+	"cohort.split_undone":  "undid a split",
 	"operation.redrive":    "started a redrive",
 	"operation.quarantine": "started a quarantine of many",
 	"operation.release":    "started a release of many",

@@ -122,6 +122,9 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/cohorts/:id", dlq.MaySee, h.showCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/assign", dlq.MayNote, h.assignCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/notes", dlq.MayNote, h.noteCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/merge", dlq.MayDecide, h.mergeCohorts, nil},
+		{token, post, "/api/v1/cohorts/:id/split", dlq.MayDecide, h.splitCohort, nil},
+		{token, post, "/api/v1/cohorts/:id/undo", dlq.MayDecide, h.undoGrouping, nil},
 		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
 		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
 

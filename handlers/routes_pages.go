@@ -34,6 +34,13 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
 
+		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
+		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
+		{session, post, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitForm, nil},
+		{session, get, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergePage, nil},
+		{session, post, "/cohorts/:id/merge", dlq.MayDecide, h.cohortMergeForm, nil},
+		{session, post, "/cohorts/:id/undo", dlq.MayDecide, h.cohortUndoForm, nil},
+
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
 		{session, get, "/entries/:id", dlq.MaySee, h.entryPage, nil},
 		{session, get, "/entries/:id/trace.txt", dlq.MaySee, h.entryTrace, nil},

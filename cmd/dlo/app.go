@@ -18,6 +18,7 @@ import (
 	"dlo/dlq/intake"
 	"dlo/dlq/probe"
 	"dlo/dlq/redrive"
+	"dlo/dlq/regroup"
 	"dlo/dlq/sweep"
 	"dlo/docs"
 	"dlo/handlers"
@@ -36,6 +37,7 @@ type App struct {
 	server   *web.Server
 	runner   *redrive.Runner
 	sweeper  *sweep.Runner
+	regroup  *regroup.Runner
 	tokens   *tokenLookup
 	setup    string // the link by which the first person is made; empty where somebody is there
 	base     *url.URL
@@ -82,6 +84,7 @@ func (a *App) wire() error {
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
 	if err != nil {
 		return fmt.Errorf("make the sessions: %w", err)
@@ -97,7 +100,7 @@ func (a *App) wire() error {
 	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
 		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
-		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake}
+		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
 	a.tokens = newTokenLookup(store)
 	h.Register(a.server.Echo, a.tokens.find)
 	// Making the password hasher takes 19 MiB once; an idle server gives it back.
@@ -113,6 +116,7 @@ func (a *App) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
 	err := a.server.Serve(ctx, a.listener)
 	stop()

@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"dlo/dlq/dlqtest":                    {"dlo/dlq"},
 	"dlo/dlq/intake":                     {"dlo/dlq", "dlo/dlq/fingerprint"},
 	"dlo/dlq/redrive":                    {"dlo/dlq", "dlo/dlq/fingerprint"},
+	"dlo/dlq/regroup":                    {"dlo/dlq", "dlo/dlq/fingerprint"},
 	"dlo/dlq/probe":                      {"dlo/dlq"},
 	"dlo/dlq/sweep":                      {"dlo/dlq"},
 	"dlo/db":                             {"dlo/dlq"},

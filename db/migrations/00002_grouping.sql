@@ -9,7 +9,7 @@ create table grouping_rule (
     state      text    not null,               -- moving: documents are on their way; done; undone
     attribute  text    not null default '',    -- of a split: template, frames, rule, content_type, version
     component  text    not null default '',    -- whose version
-    after      integer not null default 0,     -- of a split: the last entry that was looked at
+    after_id   integer not null default 0,     -- of a split: the last entry that was looked at
     moved      integer not null default 0,
     made_at    integer not null,
     actor      text    not null,
@@ -50,13 +50,42 @@ create table split_value (
 create index split_value_member on split_value (fingerprint_id, rule_id);
 
 alter table cohort add column split_from text;                    -- the cohort that it was a part of
+alter table cohort add column part text not null default '';      -- which part: the values that came here
 alter table cohort add column grouping integer not null default 1; -- moves with every merge, split and undo
 create index cohort_merged on cohort (merged_into) where merged_into is not null;
 
 -- A member that a split derived, and the member that it was derived from.
 alter table fingerprint add column parent_id integer references fingerprint (id);
 alter table fingerprint add column rule_id text;
+-- How many splits in force name it: nearly always none, and then an arrival
+-- need not ask.
+alter table fingerprint add column splits integer not null default 0;
+create index fingerprint_alike on fingerprint (error_type, template, id);
 create index fingerprint_parent on fingerprint (parent_id) where parent_id is not null;
+
+-- Moving to a new version of the fingerprint.
+create table refingerprint (
+    id             text    primary key,
+    from_algorithm text    not null,
+    to_algorithm   text    not null,
+    state          text    not null,               -- moving, done
+    after_id       integer not null default 0,     -- the last entry that was looked at
+    moved          integer not null default 0,
+    stayed         integer not null default 0,     -- its new digest is in another cohort: a merge needs a person
+    made_at        integer not null,
+    actor          text    not null
+);
+create unique index refingerprint_moving on refingerprint (state) where state = 'moving';
+
+-- The cohorts that it makes of a part of another: what the new digest of a
+-- document of from_cohort is, and where it goes.
+create table refingerprint_part (
+    refingerprint_id text    not null references refingerprint (id),
+    from_cohort      text    not null references cohort (id),
+    fingerprint_id   integer not null references fingerprint (id),
+    to_cohort        text    not null references cohort (id),
+    primary key (refingerprint_id, from_cohort, fingerprint_id)
+);
 
 -- +goose Down
 select 1;

@@ -40,6 +40,18 @@ func TestAnnotateMarksKeyLibraryAndRaiseLines(t *testing.T) {
 			nodeTrace + "    at Module._compile (node:internal/modules/cjs/loader:1:2)",
 			[]string{"raise", "key0", "key1", "key2", "text", "library"},
 		},
+		"dotnet": {
+			"A.StageException: x\n ---> Org.PageException: y\nz\n" + dotnetKids + "   at System.Linq.Enumerable.First()\n   --- End of inner exception stack trace ---\n   at A.Stage.Fail()\n",
+			[]string{"raise", "raise", "message", "key0", "key1", "key2", "library", "library", "frame"},
+		},
+		"ruby": {
+			rubyTrace + "\tfrom /usr/lib/ruby/3.1.0/x.rb:1:in `y'\n\t ... 9 levels...\n\tfrom /app/x.rb:1:in `<main>'\n",
+			[]string{"key0", "key1", "key2", "frame", "library", "library", "frame"}, // the line that names the exception is its first frame,
+		},
+		"php": {
+			phpTrace,
+			[]string{"raise", "text", "key0", "key1", "key2", "frame", "text"},
+		},
 	} {
 		if got := kinds(c.trace); !slices.Equal(got, c.want) {
 			t.Errorf("%s\n got  %q\n want %q", name, got, c.want)

@@ -14,7 +14,7 @@ import (
 const corpusFolder = "../../../shared/cases/traces"
 
 // covered are the languages this version parses.
-var covered = set("python", "java", "kotlin", "scala", "go", "node")
+var covered = set("python", "java", "kotlin", "scala", "go", "node", "dotnet", "ruby", "php", "rust", "powershell", "native")
 
 type corpusFrame struct{ Function, File string }
 
@@ -170,6 +170,8 @@ func ours(lang *language, frames []frame) []string {
 			out = append(out, f.Function+"@"+baseName(f.path))
 		case &javascript:
 			out = append(out, strings.TrimPrefix(f.Function, "new ")+"@"+baseName(strings.TrimPrefix(f.Unit, "node:")))
+		case &dotnet:
+			out = append(out, f.Function)
 		default:
 			out = append(out, f.String())
 		}
@@ -186,6 +188,12 @@ func theirs(lang *language, frames []corpusFrame) []string {
 		case &javascript:
 			name := strings.TrimPrefix(alias.ReplaceAllString(f.Function, ""), "new ")
 			out = append(out, name[strings.LastIndexByte(name, '.')+1:]+"@"+f.File)
+		case &dotnet:
+			if read := dotnetFrame("   at " + f.Function + "()"); read != nil {
+				out = append(out, read.Function)
+			}
+		case &ruby:
+			out = append(out, rubyFunction(f.Function)+"@"+f.File)
 		default:
 			out = append(out, f.Function+"@"+strings.Replace(f.File, "<frozen codecs>", "codecs.py", 1))
 		}

@@ -7,10 +7,6 @@ import (
 	"dlo/dlq"
 )
 
-// OfEnvelope groups the failure that an envelope tells of, from the whole of its
-// texts: it comes before they are cut.
-func OfEnvelope(e dlq.Envelope) dlq.Fingerprint { return Of(InputOf(e)).Noun() }
-
 // InputOf is what of an envelope a fingerprint is made from.
 func InputOf(e dlq.Envelope) Input {
 	in := Input{ErrorType: e.ErrorType, ErrorMessage: e.ErrorMessage, Trace: e.StackTrace, Validation: e.ValidationText(), Source: e.Source,
@@ -42,6 +38,10 @@ func (r Result) Noun() dlq.Fingerprint {
 	for _, frame := range r.Frames {
 		f.Frames = append(f.Frames, dlq.Frame{Function: frame.Function, Unit: frame.Unit})
 	}
+	for _, frame := range r.Deeper {
+		f.Deeper = append(f.Deeper, dlq.Frame{Function: frame.Function, Unit: frame.Unit})
+	}
+	f.Rules = r.Rules
 	return f
 }
 

@@ -20,6 +20,9 @@ type exception struct {
 	loaded bool
 	// layered says that the message has a line for each layer that wrapped it.
 	layered bool
+	// steady stands for the message in the key where the language prints
+	// something that says the same in every run and locale.
+	steady string
 }
 
 // frame is a normalised frame with what is needed to judge and to show it.
@@ -28,6 +31,7 @@ type frame struct {
 	path   string // as printed
 	source string // the source line under it, trimmed; Python only
 	line   int    // its line in the undressed trace
+	flush  bool   // printed without indentation; Python only
 	repeat int    // how many more times it was printed as repeated
 }
 
@@ -74,6 +78,21 @@ func (e *exception) root() *exception {
 			continue
 		}
 		deepest = c
+	}
+	return deepest
+}
+
+// deepestStack returns the exception nearest to the root whose frames were
+// printed; e itself where none were.
+func (e *exception) deepestStack() *exception {
+	root, deepest := e.root(), e
+	for n, c := 0, e; c != nil && n < maxExceptions; n, c = n+1, c.cause {
+		if len(c.frames) > 0 {
+			deepest = c
+		}
+		if c == root {
+			break
+		}
 	}
 	return deepest
 }

@@ -17,10 +17,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"sort"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Version names the algorithm of this package. It prefixes every digest.
@@ -64,6 +63,23 @@ type Input struct {
 	Confidence   float64 // 0 to 1; read for low_confidence only
 }
 
+var (
+	pythonClass   = regexp.MustCompile(`^<class '([\w.]+)'>$`)
+	typeAndSaying = regexp.MustCompile(`^([\w.$\\:]*\w)(?: \[\w+\])?: `)
+)
+
+// typeName is the reported type without its module, and without the message that
+// some reporters leave behind it.
+func (in Input) typeName() string {
+	typ := strings.TrimLeft(strings.TrimSpace(in.ErrorType), "*&")
+	if m := pythonClass.FindStringSubmatch(typ); m != nil {
+		typ = m[1]
+	} else if m := typeAndSaying.FindStringSubmatch(typ); m != nil {
+		typ = m[1]
+	}
+	return lastSegment(typ)
+}
+
 // Frame is one normalised stack frame. Unit stands for the file: the basename
 // in Python and JavaScript, the class with its package on the JVM, the package
 // path in Go. It never holds a directory, a line, an address or an argument.
@@ -86,6 +102,8 @@ type Result struct {
 	// Frames holds at most three frames, innermost first. Under ModeTrace they
 	// are part of the key; under ModeValidation they are for the reader only.
 	Frames    []Frame
+	Deeper    []Frame  // the frames behind those, at most three; no part of the key
+	Rules     []string // the failed validation rules, at most 20; under ModeValidation they are the key
 	Canonical string   // the hashed text
 	Steps     []string // what undressing did, one short phrase each
 }
@@ -110,12 +128,9 @@ type analysis struct {
 func analyse(in Input) analysis {
 	a := analysis{}
 	a.result.Version = Version
-	und := undress(in.Trace)
-	a.lines, a.result.Steps = und.lines, und.steps
-	a.lang = chooseLanguage(a.lines, in.Language)
-	if a.lang != nil {
-		a.result.Language = a.lang.name
-		a.parsed = a.lang.parse(a.lines)
+	a.read(in.Trace, in.Language)
+	if strings.TrimSpace(in.Trace) == "" && traceShape.MatchString(clip(in.ErrorMessage, maxHead)) {
+		a.readMessage(in)
 	}
 	outer := unwrap(a.lang, a.parsed.outer)
 
@@ -135,6 +150,28 @@ func analyse(in Input) analysis {
 	return a
 }
 
+// read undresses and parses a trace.
+func (a *analysis) read(trace, hint string) {
+	und := undress(trace)
+	a.lines, a.result.Steps = und.lines, und.steps
+	a.lang = chooseLanguage(a.lines, hint)
+	if a.lang != nil {
+		a.result.Language = a.lang.name
+		a.parsed = a.lang.parse(a.lines)
+	}
+}
+
+// readMessage takes the trace from the message, where a reporter put both into
+// one text. There is then no trace to show beside the message.
+func (a *analysis) readMessage(in Input) {
+	inMessage := analysis{}
+	inMessage.read(in.ErrorMessage, in.Language)
+	if outer := inMessage.parsed.outer; outer != nil && outer.hasFrames() {
+		inMessage.result.Version, inMessage.lines = Version, nil
+		*a = inMessage
+	}
+}
+
 // byTrace keys on the type, the frames of the deepest deliberate cause, and
 // whatever else keeps defects apart that share both.
 func (a *analysis) byTrace(in Input, outer *exception) {
@@ -149,93 +186,14 @@ func (a *analysis) byTrace(in Input, outer *exception) {
 	for _, f := range k.frames {
 		r.Frames = append(r.Frames, f.Frame)
 	}
-}
-
-// validationIn returns the exception that carries a list of failed rules: the
-// outer one, or the root that it was deliberately raised from.
-func validationIn(outer *exception) *exception {
-	if outer == nil {
-		return nil
+	for _, f := range k.deeper {
+		r.Deeper = append(r.Deeper, f.Frame)
 	}
-	for _, e := range []*exception{outer, outer.root()} {
-		if isValidationType(lastSegment(e.typ)) {
-			return e
-		}
+	if in.Validation != "" {
+		rules, _, _ := ParseValidation(in.Validation)
+		pairs := failedPairs(rules)
+		r.Rules = pairs[:min(len(pairs), maxRulePairs)]
 	}
-	return nil
-}
-
-// byRules keys on the set of failed validation rules. It reports false where
-// none could be read.
-func (a *analysis) byRules(in Input, outer *exception) bool {
-	carrier := validationIn(outer)
-	rules, model, structured := ParseValidation(in.Validation)
-	if strings.TrimSpace(in.Validation) == "" {
-		// Many validators have no other output than their exception's message.
-		switch {
-		case carrier != nil:
-			rules, model, structured = ParseValidation(strings.Join(carrier.message, "\n"))
-		case outer == nil && isValidationType(lastSegment(in.ErrorType)):
-			rules, model, structured = ParseValidation(in.ErrorMessage)
-		}
-		if !structured {
-			return false
-		}
-	}
-	pairs := failedPairs(rules)
-	if len(pairs) == 0 {
-		return false
-	}
-	r := &a.result
-	r.Mode = ModeValidation
-	r.Confidence = ConfidenceMedium
-	if structured {
-		r.Confidence = ConfidenceHigh
-	}
-	r.Type = lastSegment(in.ErrorType)
-	r.Message = firstLine(in.ErrorMessage)
-	wrap := ""
-	if outer != nil && outer.typ != "" {
-		k := keyOf(a.lang, outer, in)
-		r.Type, r.Message, wrap = k.typ, k.message, k.wrap
-		if carrier != nil {
-			r.RootType = k.rootType
-		}
-		for _, f := range k.frames {
-			r.Frames = append(r.Frames, f.Frame)
-		}
-	}
-	if !strings.ContainsFunc(r.Message, unicode.IsLetter) {
-		r.Message = firstFailure(rules) // a message that is only the start of a list
-	}
-	r.Message = clip(r.Message, maxMessage)
-	r.Template = Template(r.Message)
-	var b canonical
-	b.line("mode", ModeValidation)
-	b.optional("type", r.Type)
-	b.optional("root", r.RootType)
-	if r.RootType != "" {
-		b.optional("wrap", wrap)
-	}
-	b.optional("model", model)
-	for i, p := range pairs {
-		if i == maxRulePairs {
-			b.line("count", strconv.Itoa(maxRulePairs+1)+"+")
-			break
-		}
-		b.line("rule", p)
-	}
-	r.Canonical = b.String()
-	return true
-}
-
-func firstFailure(rules []Rule) string {
-	for _, r := range rules {
-		if !r.Passed {
-			return strings.TrimSpace(r.Path + " " + firstLine(r.Message))
-		}
-	}
-	return ""
 }
 
 // byMessage keys on the type and the message template, or on the source alone
@@ -243,7 +201,7 @@ func firstFailure(rules []Rule) string {
 func (a *analysis) byMessage(in Input, outer *exception) {
 	r := &a.result
 	r.Confidence = ConfidenceLow
-	r.Type = lastSegment(in.ErrorType)
+	r.Type = in.typeName()
 	message := in.ErrorMessage
 	if outer != nil {
 		if outer.typ != "" && (r.Type == "" || !a.parsed.cut) {
@@ -265,6 +223,9 @@ func (a *analysis) byMessage(in Input, outer *exception) {
 	r.Message = clip(firstLine(message), maxMessage)
 	r.Template = Template(r.Message)
 	template := Template(firstLines(message, lines))
+	if outer != nil && outer.steady != "" {
+		template = Template(outer.steady)
+	}
 	var b canonical
 	if r.Type == "" && template == "" {
 		r.Mode = ModeNone
@@ -286,7 +247,7 @@ func (a *analysis) byConfidence(in Input) {
 	r := &a.result
 	r.Mode = ModeConfidence
 	r.Confidence = ConfidenceMedium
-	r.Type = lastSegment(in.ErrorType)
+	r.Type = in.typeName()
 	r.Message = clip(firstLine(in.ErrorMessage), maxMessage)
 	r.Template = Template(r.Message)
 	var b canonical
@@ -326,27 +287,3 @@ func (c *canonical) optional(name, value string) {
 }
 
 func (c *canonical) String() string { return c.b.String() }
-
-// failedPairs returns the sorted set of "location rule" of the rules that did
-// not pass.
-func failedPairs(rules []Rule) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, r := range rules {
-		if r.Passed {
-			continue
-		}
-		code := r.Rule
-		if code == "" {
-			code = Template(r.Message)
-		}
-		pair := strings.TrimSpace(starIndexes(r.Path) + " " + code)
-		if pair == "" || seen[pair] {
-			continue
-		}
-		seen[pair] = true
-		out = append(out, pair)
-	}
-	sort.Strings(out)
-	return out
-}

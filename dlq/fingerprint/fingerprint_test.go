@@ -15,6 +15,12 @@ func TestEachLanguageIsRecognisedAndRead(t *testing.T) {
 		"jvm":        {"parse@com.example.invoices.Header", "read@com.example.invoices.Reader", "run@com.example.worker.Worker"},
 		"go":         {"invoices.(*Header).parse@example.com/invoices", "invoices.Read@example.com/invoices", "main.run@main"},
 		"javascript": {"parse@header.js", "read@reader.js", "run@worker.js"},
+		"rust":       rustFrames,
+		"powershell": {"@Import-Sheet.ps1"},
+		"native":     {"pdf::XRef::readEntry@xref.cc", "pdf::Document::open@document.cc", "main@render.cc"},
+		"dotnet":     {"Header.Parse@Acme.Invoices", "Reader.Read@Acme.Invoices", "Worker.Run@Acme"},
+		"ruby":       {"parse@header.rb", "read@reader.rb", "open@reader.rb"},
+		"php":        phpTraceFrames,
 	}
 	for language, trace := range traces {
 		r := ofTrace(trace)
@@ -101,10 +107,8 @@ func TestColumnsFillInWhatTheTraceDoesNotSay(t *testing.T) {
 
 func TestUnknownTextFallsBackToItsMessage(t *testing.T) {
 	for name, trace := range map[string]string{
-		"ruby": "/app/a.rb:3:in `read': bad header (HeaderError)\n\tfrom /app/b.rb:9:in `run'\n",
-		".net": "Acme.HeaderException: bad header\n   at Acme.Header.Parse(String name) in C:\\src\\Header.cs:line 12\n   at Acme.Reader.Read()\n",
-		"php":  "PHP Fatal error:  Uncaught HeaderException: bad header in /app/a.php:3\nStack trace:\n#0 /app/b.php(9): read('x')\n#1 {main}\n",
-		"rust": "thread 'main' panicked at src/header.rs:12:9:\nbad header\n",
+		"perl":   "bad header at /app/a.pl line 3.\n\tmain::read('x') called at /app/b.pl line 9\n",
+		"elixir": "** (HeaderError) bad header\n    (acme 0.1.0) lib/acme/header.ex:3: Acme.Header.read/1\n",
 	} {
 		r := ofTrace(trace)
 		if r.Mode != ModeMessage || len(r.Frames) > 0 || r.Confidence != ConfidenceLow {

@@ -22,84 +22,33 @@ var javascript = language{
 	generic:       set("Error"),
 	identifier:    set("ReferenceError"),
 	overflowText:  "Maximum call stack size exceeded",
+	clean:         cleanJavaScript,
 }
 
 var (
-	jsAt        = regexp.MustCompile(`^\s*at (?:async )?(.+?)\s*(?:\{|,)?$`)
-	jsPlace     = regexp.MustCompile(`^(.*?):(\d+)(?::(\d+))?$`)
-	jsIndex     = regexp.MustCompile(`\(index \d+\)$`)
-	jsHeader    = regexp.MustCompile(`^(\s*)(?:Uncaught |\(in promise\) |Unhandled\w* )*\[?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: (.*)|:|\s*)$`)
+	jsHeader = regexp.MustCompile(`^(\s*)(?:Uncaught |\(in promise\) |Unhandled\w* )*\[?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: (.*)|:|\s*)$`)
+	// A logger's words may stand in front of the type.
+	jsInLine    = regexp.MustCompile(`(?:^|[\s(\[:>|-])((?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Failure|Fault)|Error)(?: \[\w+\])?\)?(?:: (.*)|:?\s*)$`)
 	jsBracketed = regexp.MustCompile(`^(\s*)\[([A-Za-z_$][\w$.]*)(?:: ([^\]]*))?\]\s*\{?$`)
 	jsCause     = regexp.MustCompile(`^(\s*)(?:\[cause\]|cause|Caused by|caused by): (.*)$`)
 	jsErrors    = regexp.MustCompile(`^(\s*)(?:\[errors\]|errors): \[$`)
 	jsProperty  = regexp.MustCompile(`^(\s+)(name|message|code): ['"](.*?)['"],?$`)
-	jsAlias     = regexp.MustCompile(` \[as [^\]]*\]$`)
 	jsErrorName = regexp.MustCompile(`(?:Error|Exception|Failure|Fault|Rejection|Warning)$`)
-	jsHash      = regexp.MustCompile(`[.-][0-9a-f]{8,}(\.[a-z]+)$`)
 	jsClosure   = regexp.MustCompile(`^(\w+(?:Exception|Error))Closure$`)
 )
 
 var jsLoaderFunctions = set("__w_pdfjs_require__", "__webpack_require__", "webpackUniversalModuleDefinition", "Module._compile", "_compile")
 
-// jsFrame reads one frame line; nil if it is none.
-func jsFrame(line string) *frame {
-	i := strings.Index(line, "at ")
-	if i < 0 || strings.TrimLeft(line[:i], " \t") != "" {
-		return nil
-	}
-	m := jsAt.FindStringSubmatch(line)
-	if m == nil || jsIndex.MatchString(m[1]) {
-		return nil
-	}
-	function, location := "", m[1]
-	if open := strings.Index(location, " ("); open > 0 && strings.HasSuffix(location, ")") {
-		function, location = location[:open], location[open+2:len(location)-1]
-	}
-	place := jsPlace.FindStringSubmatch(location)
-	if place == nil || strings.ContainsAny(place[1], " ") && function == "" {
-		return nil
-	}
-	unit := jsUnit(place[1])
-	if unit == "" {
-		return nil
-	}
-	return &frame{Frame: Frame{Function: clip(jsFunction(function), 200), Unit: clip(unit, 200)}, path: place[1]}
-}
-
-func jsFunction(name string) string {
-	name = jsAlias.ReplaceAllString(strings.TrimSpace(name), "")
-	made := strings.HasPrefix(name, "new ")
-	name = strings.TrimPrefix(name, "new ")
-	if i := strings.LastIndexByte(name, '.'); i >= 0 && i+1 < len(name) {
-		name = name[i+1:]
-	}
-	switch {
-	case name == "" || name == "eval" || name == "<anonymous>":
-		return "<anonymous>"
-	case made:
-		return "new " + name
-	}
-	return name
-}
-
-func jsUnit(location string) string {
-	if strings.HasPrefix(location, "node:") {
-		return location
-	}
-	if i := strings.LastIndex(location, "eval at "); i >= 0 {
-		return "<eval>"
-	}
-	location, _, _ = strings.Cut(location, "?")
-	if location == "" || strings.Trim(location, "<>") == "anonymous" || location == "native" {
-		return ""
-	}
-	unit := baseName(location)
-	return jsHash.ReplaceAllString(unit, "$1")
-}
-
 func jsLibrary(f frame) bool {
 	p := strings.ReplaceAll(f.path, `\`, "/")
 	return strings.Contains(p, "node_modules/") || strings.HasPrefix(p, "node:") || strings.Contains(p, "/.yarn/") || strings.Contains(p, "/.pnpm/")
+}
+
+var jsReadOfNothing = regexp.MustCompile(`Cannot (read|set) (?:property '([^']+)' of (undefined|null)|properties of (undefined|null) \((?:reading|setting) '([^']+)'\))`)
+
+// cleanJavaScript gives an access to nothing the words of one version of V8.
+func cleanJavaScript(_, message string) string {
+	return jsReadOfNothing.ReplaceAllString(message, "Cannot $1 property '$2$5' of $3$4")
 }
 
 // jsTransparent says that e only reports that a request failed; the cause says
@@ -214,7 +163,7 @@ func (p *jsParser) current(i, indent int) *exception {
 		p.continueMessage(p.stack[n-1].exception, i)
 		return p.stack[n-1].exception
 	}
-	header := p.headerAbove(i)
+	header, text := p.headerAbove(i)
 	if header < 0 {
 		if p.outer == nil {
 			p.outer = &exception{raised: -1}
@@ -230,7 +179,7 @@ func (p *jsParser) current(i, indent int) *exception {
 		p.done = true
 		return nil
 	}
-	e := p.open(header, strings.TrimSpace(p.lines[header]), at, false)
+	e := p.open(header, text, at, false)
 	if e != nil {
 		p.continueMessage(e, i)
 	}
@@ -275,29 +224,43 @@ func jsHeaderOf(text string) (typ string, message []string) {
 		return m[2], []string{m[3]}
 	}
 	if m := jsHeader.FindStringSubmatch(text); m != nil {
+		if m[2] == "error" {
+			m[2] = "Error" // as Bun prints it, and loggers their level
+		}
 		return m[2], []string{m[4]}
 	}
 	return "", []string{text}
 }
 
 // headerAbove returns the nearest line above i, not yet read, that names an
-// error; failing that the nearest that has the form of a header; -1 if none.
-func (p *jsParser) headerAbove(i int) int {
+// error, and the text from that name on; failing that one that names it behind a
+// logger's words; failing that the nearest that has the form of a header; -1 if
+// there is none.
+func (p *jsParser) headerAbove(i int) (line int, text string) {
 	from := max(p.seen, i-200)
-	fallback := -1
+	fallback, within, withinText := -1, -1, ""
 	for j := i - 1; j >= from; j-- {
-		m := jsHeader.FindStringSubmatch(p.lines[j])
-		if m == nil {
-			continue
+		l := p.lines[j]
+		m := jsHeader.FindStringSubmatch(l)
+		if m != nil && jsErrorName.MatchString(m[2]) && m[2] != "Warning" {
+			return j, strings.TrimSpace(l)
 		}
-		if jsErrorName.MatchString(m[2]) && m[2] != "Warning" {
-			return j
+		if within < 0 && len(l) < maxTemplateInput {
+			if m := jsInLine.FindStringSubmatch(l); m != nil {
+				within, withinText = j, m[1]+": "+m[2]
+			}
 		}
-		if fallback < 0 && p.outer == nil && strings.Contains(p.lines[j], ":") {
+		if m != nil && fallback < 0 && p.outer == nil && strings.Contains(l, ":") {
 			fallback = j
 		}
 	}
-	return fallback
+	switch {
+	case within >= 0 && (p.outer == nil || fallback < 0):
+		return within, withinText
+	case fallback >= 0:
+		return fallback, strings.TrimSpace(p.lines[fallback])
+	}
+	return -1, ""
 }
 
 func (p *jsParser) bracketedAbove(i int) {

@@ -8,17 +8,18 @@ import (
 // jvm covers every language that prints through Throwable.printStackTrace:
 // Java, Kotlin, Scala, Groovy, Clojure.
 var jvm = language{
-	name:          "jvm",
-	hints:         []string{"jvm", "java", "kotlin", "scala", "groovy", "clojure"},
-	counts:        func(line string) bool { return jvmFrame(line) != nil },
-	frame:         func(lines []string, i int) *frame { return jvmFrame(lines[i]) },
-	belongs:       func(line string) bool { return jvmMore.MatchString(line) },
-	parse:         parseJVM,
-	noise:         jvmNoise,
-	library:       jvmLibrary,
-	transparent:   func(e *exception) bool { return jvmWrappers[lastSegment(e.typ)] },
-	generic:       set("Exception", "RuntimeException", "Throwable", "Error"),
-	identifier:    set("ClassNotFoundException", "NoClassDefFoundError", "NoSuchMethodError", "NoSuchFieldError", "NoSuchMethodException", "NoSuchFieldException"),
+	name:        "jvm",
+	hints:       []string{"jvm", "java", "kotlin", "scala", "groovy", "clojure"},
+	counts:      func(line string) bool { return jvmFrame(line) != nil },
+	frame:       func(lines []string, i int) *frame { return jvmFrame(lines[i]) },
+	belongs:     func(line string) bool { return jvmMore.MatchString(line) },
+	parse:       parseJVM,
+	noise:       jvmNoise,
+	library:     jvmLibrary,
+	transparent: func(e *exception) bool { return jvmWrappers[lastSegment(e.typ)] },
+	generic:     set("Exception", "RuntimeException", "Throwable", "Error"),
+	identifier: set("ClassNotFoundException", "NoClassDefFoundError", "NoSuchMethodError", "NoSuchFieldError", "NoSuchMethodException", "NoSuchFieldException",
+		"UninitializedPropertyAccessException"),
 	stackOverflow: set("StackOverflowError"),
 	clean:         cleanJVM,
 }
@@ -27,29 +28,44 @@ var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTa
 	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
 
 var (
-	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[\w.$-]+\.\w+)?(?::-?\d+)?|<\w+>)\)(?:\s*~?\[[^\]]*\])?\s*$`)
-	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|<\w+>|[\w.$-]+\.\w+:\d+)`)
+	jvmFrameLine = regexp.MustCompile(`^\s*at ([^\s()]+)\(((?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[\w.$-]+)?(?::-?\d+)?|<\w+>(?::\d+)?)\)(?:\s*~?\[[^\]]*\])*\s*"?$`)
+	// As reporters of crashes on phones print it.
+	jvmSpaced    = regexp.MustCompile(`^(\s*at [\w$.<>]+)(?: \+ \d+)? ?\(([\w$-]+\.(?:java|kt|scala|groovy)(?::\d+)?)\)$`)
+	jvmSource    = regexp.MustCompile(`^(?:[^():]+\.(?:java|kts?|scala|groovy|cljc?|jspx?|xtend)|SourceFile|Unknown Source|Native Method|PG|Source|NO_SOURCE_FILE|[DR]8\$\$SyntheticClass|<\w+>|[\w.$-]+:\d+)`)
 	jvmLink      = regexp.MustCompile(`^(\s*)(Caused by|Suppressed|Wrapped by): (.*)$`)
-	jvmHeader    = regexp.MustCompile(`^\s*(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
+	jvmHeader    = regexp.MustCompile(`^\s*(?:<#[0-9a-f]+> )?(?:Exception in thread "[^"]*" )?([\w$]+(?:\.[\w$]+)*)(?:[:;](?: (.*))?|\s*)$`)
 	jvmInLine    = regexp.MustCompile(`(?:^|[\s:(–-])([a-zA-Z_][\w$]*(?:\.[\w$]+)+(?:Exception|Error|Throwable|Failure|Fault|Interrupt))(?:[:;] ?(.*)|\s*)$`)
-	jvmMore      = regexp.MustCompile(`^\s*\.\.\. \d+ (?:more|common frames omitted)`)
+	jvmMore      = regexp.MustCompile(`^\s*\.\.\. (?:\d+ (?:more|common frames omitted|frames? (?:truncated|excluded|omitted)|lines? (?:matching|omitted))|suppressed \d+ lines?)`)
 	jvmThrowable = regexp.MustCompile(`(?:Exception|Error|Throwable|Failure|Fault)$`)
 
 	jvmLambdaClass = regexp.MustCompile(`\$\$Lambda.*$`)
 	jvmGenerated   = regexp.MustCompile(`(?:\$\$(?:EnhancerBy|FastClassBy|SpringCGLIB|KeyFactoryBy|Enhancer|FastClass)|_\$\$_|\$HibernateProxy\$|\$MockitoMock\$|\$ByteBuddy\$).*$`)
 	jvmNumbered    = regexp.MustCompile(`\$\d+`)
 	jvmClojureFn   = regexp.MustCompile(`__\d+`)
-	jvmDigitsAtEnd = regexp.MustCompile(`((?:Accessor|\$Proxy|\$\$anonfun|\$\$anon))\d+`)
-	jvmMangled     = regexp.MustCompile(`^(\w+)-[A-Za-z0-9_-]{7}$`)
-	jvmAccess      = regexp.MustCompile(`^access\$\d+$`)
-	jvmSAX         = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
+	jvmDigitsAtEnd = regexp.MustCompile(`((?:Accessor|_closure|\$Proxy|\$\$anonfun|\$\$anon))\d+`)
+	jvmMangled     = regexp.MustCompile(`^([\w$]+?)-(?:[A-Za-z0-9_-]{7}|impl)$`)
+	jvmAccess      = regexp.MustCompile(`^access\$\w+$`)
+	// What Kotlin's and Scala's compilers put behind a name: of default
+	// arguments, open suspending functions, value classes and modules; of boxing,
+	// specialised types and traits.
+	jvmKotlinTail   = regexp.MustCompile(`\$(?:default|suspendImpl|[a-z]\w*_(?:debug|release|main|test|core|common|jvm|android))$`)
+	jvmScalaTail    = regexp.MustCompile(`(?:\$adapted|\$mc[A-Z]+\$sp|\$extension\d*|\$)$`)
+	jvmScalaSpecial = regexp.MustCompile(`\$mc[A-Z]+\$sp`)
+	jvmLambdaNumber = regexp.MustCompile(`(\$lambda)[-$]\d+`)
+	jvmShellLine    = regexp.MustCompile(`\$line[0-9a-f]+\.`)
+	jvmShellNesting = regexp.MustCompile(`(?:\$\$?iwC?\b)+`)
+	jvmCodegen      = regexp.MustCompile(`(CodegenStage|GeneratedClass|SpecificUnsafeProjection|\$\$Lambda)\d+$`)
+	jvmSAX          = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
 )
 
 // jvmFrame reads one frame line; nil if it is none. A frame without a useful
 // name (a synthetic accessor) is returned with an empty Function.
 func jvmFrame(line string) *frame {
-	if !strings.Contains(line, "at ") {
+	if len(line) > maxLine || !strings.Contains(line, "at ") {
 		return nil
+	}
+	if strings.Contains(line, " (") || strings.Contains(line, " + ") {
+		line = jvmSpaced.ReplaceAllString(line, "$1($2)")
 	}
 	m := jvmFrameLine.FindStringSubmatch(line)
 	if m == nil || !jvmSource.MatchString(m[2]) {
@@ -71,26 +87,66 @@ func jvmFrame(line string) *frame {
 		class = jvmNumbered.ReplaceAllString(class, "")
 		class = jvmClojureFn.ReplaceAllString(class, "")
 	}
-	switch {
-	case jvmAccess.MatchString(method):
+	class = jvmGeneratedUnit(class)
+	if jvmAccess.MatchString(method) {
 		method = ""
-	case strings.HasPrefix(method, "lambda$"), strings.Contains(method, "$anonfun$"):
-		method = jvmNumbered.ReplaceAllString(method, "")
-	default:
-		if m := jvmMangled.FindStringSubmatch(method); m != nil {
-			method = m[1]
-		}
+	} else {
+		method = jvmMethod(method, m[2])
 	}
 	return &frame{Frame: Frame{Function: clip(method, 200), Unit: clip(class, 300)}, path: m[1]}
 }
 
+// jvmGeneratedUnit takes off a class what Scala's compiler and its shell number
+// or add: specialised types, the class of a trait's code, one object for each
+// line that was entered.
+func jvmGeneratedUnit(class string) string {
+	if !strings.Contains(class, "$") && !strings.Contains(class, "Codegen") && !strings.Contains(class, "Unsafe") {
+		return class
+	}
+	class = strings.TrimSuffix(jvmScalaSpecial.ReplaceAllString(class, ""), "$class")
+	class = jvmShellLine.ReplaceAllString(class, "$$line.")
+	class = jvmShellNesting.ReplaceAllString(class, "$$$$iw")
+	return jvmCodegen.ReplaceAllString(class, "$1")
+}
+
+// jvmMethod takes off a method what compilers add to its name, so that a lambda,
+// a bridge or a mangled name is the method that it was made of.
+func jvmMethod(method, file string) string {
+	if !strings.ContainsAny(method, "$-") {
+		return method
+	}
+	if strings.HasPrefix(method, "lambda$") {
+		return jvmNumbered.ReplaceAllString(method, "")
+	}
+	if strings.Contains(file, ".kt") || strings.Contains(method, "-") {
+		for range 3 {
+			if m := jvmMangled.FindStringSubmatch(method); m != nil {
+				method = m[1]
+			}
+			method = jvmKotlinTail.ReplaceAllString(method, "")
+		}
+	}
+	method = jvmLambdaNumber.ReplaceAllString(method, "$1")
+	for range 3 {
+		method = jvmScalaTail.ReplaceAllString(method, "")
+	}
+	if strings.Contains(method, "$anonfun$") || strings.Contains(method, "$lambda") {
+		method = jvmNumbered.ReplaceAllString(method, "")
+		method = jvmScalaTail.ReplaceAllString(method, "")
+	}
+	return method
+}
+
 var jvmNoisePrefixes = []string{
 	"java.lang.reflect.", "jdk.internal.reflect.", "sun.reflect.", "java.util.stream.", "java.util.concurrent.CompletableFuture",
-	"kotlin.coroutines.jvm.internal.", "scala.runtime.Abstract",
+	"kotlin.coroutines.jvm.internal.", "kotlin.jvm.internal.Intrinsics", "kotlin.ExceptionsH", "_COROUTINE.",
+	"scala.runtime.Abstract", "scala.runtime.java8.JFunction", "scala.sys.package",
 }
 
 var jvmNoiseUnits = set("java.util.concurrent.FutureTask", "java.util.concurrent.ThreadPoolExecutor",
 	"com.google.common.base.Preconditions", "org.springframework.util.Assert")
+
+var scalaChecks = set("require", "assert", "assume", "ensuring")
 
 func jvmNoise(f frame) bool {
 	if jvmNoiseUnits[f.Unit] || strings.Contains(f.Unit, "MethodAccessor") || strings.Contains(f.Unit, "ConstructorAccessor") {
@@ -102,7 +158,8 @@ func jvmNoise(f frame) bool {
 		}
 	}
 	return f.Unit == "java.util.Objects" && strings.HasPrefix(f.Function, "requireNonNull") ||
-		f.Unit == "java.nio.charset.CoderResult" && f.Function == "throwException"
+		f.Unit == "java.nio.charset.CoderResult" && f.Function == "throwException" ||
+		f.Unit == "scala.Predef$" && scalaChecks[f.Function]
 }
 
 var jvmLibraryPrefixes = []string{
@@ -137,6 +194,8 @@ func parseJVM(lines []string) parsed {
 	if len(p.chain) == 0 {
 		return parsed{}
 	}
+	p.withoutCopies()
+	p.withTask()
 	for _, e := range p.chain {
 		e.frames = capped(e.frames)
 	}
@@ -144,11 +203,13 @@ func parseJVM(lines []string) parsed {
 		for i := len(p.chain) - 1; i > 0; i-- {
 			p.chain[i].cause = p.chain[i-1]
 		}
+		lendFrames(p.chain[len(p.chain)-1])
 		return parsed{outer: p.chain[len(p.chain)-1]}
 	}
 	for i := 0; i+1 < len(p.chain); i++ {
 		p.chain[i].cause = p.chain[i+1]
 	}
+	lendFrames(p.chain[0])
 	return parsed{outer: p.chain[0]}
 }
 
@@ -158,7 +219,52 @@ type jvmParser struct {
 	seen       int  // lines before this one belong to an earlier exception
 	suppressed int  // indentation of a suppressed block being passed over; 0 if none is
 	rootFirst  bool // logback's rootFirst: "Wrapped by" follows what it wraps
+	copies     map[*exception]bool
+	task       *exception // what Spark's driver printed of the task that failed
 	done       bool
+}
+
+// coroutineBoundary stands between the frames of an exception and those of the
+// coroutine that waited for it.
+func coroutineBoundary(line string) bool {
+	return strings.Contains(line, "_COROUTINE._BOUNDARY") || strings.Contains(line, "(Coroutine boundary)")
+}
+
+// driver ends the frames of a task: Spark prints the whole exception of the task
+// as the message of the driver's, and then the driver's own frames.
+func (p *jvmParser) driver(i int) {
+	e := p.chain[len(p.chain)-1]
+	p.seen = i + 1
+	if p.task != nil || len(p.chain) > 1 || len(e.frames) == 0 {
+		return
+	}
+	m := jvmInLine.FindStringSubmatch(clip(e.firstMessageLine(), 16<<10))
+	if m == nil || lastSegment(m[1]) == lastSegment(e.typ) {
+		return
+	}
+	p.task = &exception{typ: m[1], message: []string{m[2]}, frames: e.frames, raised: e.raised}
+	e.frames = nil
+}
+
+// withTask makes the task's exception the cause of the driver's, unless that was
+// printed as well.
+func (p *jvmParser) withTask() {
+	if p.task != nil && len(p.chain) == 1 {
+		p.chain = append(p.chain, p.task)
+	}
+}
+
+// withoutCopies drops the exceptions that kotlinx.coroutines made of others only
+// to show who waited: the original is the cause, with the same type and message.
+func (p *jvmParser) withoutCopies() {
+	kept := p.chain[:0:0]
+	for i, e := range p.chain {
+		if p.copies[e] && i+1 < len(p.chain) && e.sameAs(p.chain[i+1]) {
+			continue
+		}
+		kept = append(kept, e)
+	}
+	p.chain = kept
 }
 
 func (p *jvmParser) line(i int, line string) {
@@ -172,11 +278,23 @@ func (p *jvmParser) line(i int, line string) {
 		}
 		p.suppressed = 0
 	}
-	if m := jvmLink.FindStringSubmatch(line); m != nil {
+	if m := jvmLinkIn(line); m != nil {
 		p.link(i, m[2], m[3], indent)
 		return
 	}
-	if jvmMore.MatchString(line) {
+	if strings.Contains(line, "... ") && jvmMore.MatchString(line) {
+		p.seen = i + 1
+		return
+	}
+	if len(p.chain) > 0 && strings.HasPrefix(line, "Driver stacktrace:") {
+		p.driver(i)
+		return
+	}
+	if len(p.chain) > 0 && coroutineBoundary(line) {
+		if p.copies == nil {
+			p.copies = map[*exception]bool{}
+		}
+		p.copies[p.chain[len(p.chain)-1]] = true
 		p.seen = i + 1
 		return
 	}
@@ -202,6 +320,14 @@ func (p *jvmParser) line(i int, line string) {
 	}
 	f.line = i
 	cur.frames = append(cur.frames, *f)
+}
+
+// jvmLinkIn matches a line that links an exception with the one before it.
+func jvmLinkIn(line string) []string {
+	if !strings.Contains(line, "Caused by: ") && !strings.Contains(line, "Suppressed: ") && !strings.Contains(line, "Wrapped by: ") {
+		return nil
+	}
+	return jvmLink.FindStringSubmatch(line)
 }
 
 // startsAnother says whether an exception header stands between the last frame

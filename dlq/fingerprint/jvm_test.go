@@ -144,3 +144,83 @@ func TestJVMStackOverflowIsItsCycle(t *testing.T) {
 	wantSame(t, a, b)
 	wantFrames(t, ofTrace(a), "each@org.pdf.Kids", "walk@org.pdf.Pages")
 }
+
+func TestJVMNamesThatScalaAndKotlinCompilersMake(t *testing.T) {
+	for line, want := range map[string]string{
+		"\tat org.s.R.$anonfun$count$1(R.scala:9)":                                           "$anonfun$count@org.s.R",
+		"\tat org.s.R.$anonfun$count$1$adapted(R.scala:9)":                                   "$anonfun$count@org.s.R",
+		"\tat org.s.R.$anonfun$run$2$$anonfun$apply$mcV$sp$3(R.scala:9)":                     "$anonfun$run$$anonfun$apply@org.s.R",
+		"\tat org.s.R$$anonfun$count$1$$anonfun$apply$mcJ$sp$2.apply(R.scala:9)":             "apply@org.s.R$$anonfun$count$$anonfun$apply",
+		"\tat org.s.R$$anonfun$count$1.apply$mcV$sp(R.scala:9)":                              "apply@org.s.R$$anonfun$count",
+		"\tat scala.collection.mutable.ResizableArray.foreach$(ResizableArray.scala:5)":      "foreach@scala.collection.mutable.ResizableArray",
+		"\tat scala.collection.mutable.ResizableArray$class.foreach(ResizableArray.scala:5)": "foreach@scala.collection.mutable.ResizableArray",
+		"\tat org.s.R$.main(R.scala:9)":                                                      "main@org.s.R$",
+		"\tat $line14.$read$$iw$$iw.run(<console>:25)":                                       "run@$line.$read$$iw",
+		"\tat $line2041.$read$$iw$$iw$$iw.run(<console>:3)":                                  "run@$line.$read$$iw",
+		"\tat $iwC$$iwC.<init>(<console>:13)":                                                "<init>@$$iw",
+		"\tat org.s.G$GeneratedIteratorForCodegenStage2.processNext(Unknown Source)":         "processNext@org.s.G$GeneratedIteratorForCodegenStage",
+		"\tat com.a.Api$load$2.invokeSuspend(Api.kt:9)":                                      "invokeSuspend@com.a.Api$load",
+		"\tat com.a.Api.load$suspendImpl(Api.kt:9)":                                          "load@com.a.Api",
+		"\tat com.a.Api.load$default(Api.kt:9)":                                              "load@com.a.Api",
+		"\tat com.a.Api.load-8Mi8wO0$default(Api.kt:9)":                                      "load@com.a.Api",
+		"\tat com.a.Id.constructor-impl(Id.kt:9)":                                            "constructor@com.a.Id",
+		"\tat com.a.Api.load$lambda$3(Api.kt:9)":                                             "load$lambda@com.a.Api",
+		"\tat com.a.Api.load$lambda-3(Api.kt:9)":                                             "load$lambda@com.a.Api",
+		"\tat com.a.Api.load$lambda$3$lambda$2(Api.kt:9)":                                    "load$lambda$lambda@com.a.Api",
+		"\tat com.a.Api.access$loadAll(Api.kt:9)":                                            "@com.a.Api",
+		"\tat com.a.Api.load$app_debug(Api.kt:9)":                                            "load@com.a.Api",
+		"\tat com.a.Api.resume$kotlinx_coroutines_core(Api.kt:9)":                            "resume@com.a.Api",
+		"\tat com.a.B.c(D8$$SyntheticClass)":                                                 "c@com.a.B",
+		"\tat a.b.c(ShortName:12)":                                                           "c@a.b",
+		"\tat command$_run_closure3.doCall(command.groovy:3)":                                "doCall@command$_run_closure",
+		"    at com.a.B.<init> (B.java:191)":                                                 "<init>@com.a.B",
+		"       at com.a.B.read + 41(B.kt:41)":                                               "read@com.a.B",
+		"\tat a.b.c(r8-map-id-4f1a:12)":                                                      "c@a.b",
+		"\tat com.a.B.c(B.java:9) ~[b.jar!/:1.0] [4 skipped]":                                "c@com.a.B",
+		"\tat com.a.B.$plus$eq(B.scala:9)":                                                   "$plus$eq@com.a.B",
+		"\tat java.base@17.0.1/java.util.List.get(List.java:9)":                              "get@java.util.List",
+	} {
+		f := jvmFrame(line)
+		if f == nil || f.String() != want {
+			t.Errorf("%s read as %v, want %s", line, f, want)
+		}
+	}
+}
+
+func TestJVMCoroutineThatWaitedIsNoWrapper(t *testing.T) {
+	bare := "org.pdf.PageException: no kids\n" + pageTree
+	for _, boundary := range []string{"\tat _COROUTINE._BOUNDARY._(CoroutineDebugging.kt:46)\n", "\t(Coroutine boundary)\n", "\tat _COROUTINE._CREATION._(CoroutineDebugging.kt:69)\n\tat _COROUTINE._BOUNDARY._(CoroutineDebugging.kt:46)\n"} {
+		recovered := "org.pdf.PageException: no kids\n\tat org.pdf.Pages.kids(Pages.java:9)\n" + boundary + "\tat com.a.Api$load$2.invokeSuspend(Api.kt:9)\nCaused by: " + bare
+		wantSame(t, bare, recovered)
+	}
+}
+
+func TestJVMSparkDriverHoldsTheExceptionOfItsTask(t *testing.T) {
+	task := "\tat org.pdf.Pages.kids(Pages.java:9)\n\tat org.pdf.Doc.open(Doc.java:3)\n\tat com.example.Job$.$anonfun$main$1(Job.scala:7)\n"
+	head := "org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 9.0 failed 4 times, most recent failure: Lost task 1.3 in stage 9.0 (TID 408, worker-3, executor 2): org.pdf.PageException: no kids\n" + task
+	driver := "\nDriver stacktrace:\n\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages(DAGScheduler.scala:2863)\n"
+	r := ofTrace(head + driver)
+	if r.Type != "SparkException" || r.RootType != "PageException" {
+		t.Errorf("type %q, root %q", r.Type, r.RootType)
+	}
+	wantFrames(t, r, "kids@org.pdf.Pages", "open@org.pdf.Doc", "$anonfun$main@com.example.Job$")
+	wantSame(t, head+driver, head+driver+"Caused by: org.pdf.PageException: no kids\n"+task+"\t... 1 more\n")
+}
+
+func TestJVMLateinitPropertyIsNamed(t *testing.T) {
+	a := "kotlin.UninitializedPropertyAccessException: lateinit property pages has not been initialized\n" + pageTree
+	wantApart(t, a, strings.Replace(a, "pages", "fonts", 1))
+}
+
+func TestJVMChecksOfTheLanguageAreNoRaisePoint(t *testing.T) {
+	bare := "java.lang.IllegalArgumentException: requirement failed\n" + pageTree
+	for _, top := range []string{"\tat scala.Predef$.require(Predef.scala:281)\n", "\tat kotlin.jvm.internal.Intrinsics.checkNotNull(Intrinsics.java:3)\n"} {
+		wantSame(t, bare, strings.Replace(bare, "failed\n", "failed\n"+top, 1))
+	}
+}
+
+func TestJVMCircularReferenceEndsTheChain(t *testing.T) {
+	bare := "com.example.StageException: a\n\tat com.example.Job.stage(Job.java:40)\nCaused by: org.pdf.PageException: no kids\n" + pageTree
+	wantSame(t, bare, bare+"Caused by: [CIRCULAR REFERENCE: com.example.StageException: a]\n")
+	wantSame(t, bare, bare+"\t[CIRCULAR REFERENCE:com.example.StageException: a]\n")
+}

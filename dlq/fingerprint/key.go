@@ -11,6 +11,7 @@ import (
 type key struct {
 	typ, rootType string
 	frames        []frame // at most maxKeyFrames, innermost first
+	deeper        []frame // those behind them, as many again; no part of the key
 	cycle         []frame // set instead of frames for a recursion
 	wrap          string
 	template      string // set where type and frames tell too little
@@ -18,6 +19,7 @@ type key struct {
 	message       string // of the outer exception, for people
 	generic       bool
 	recursion     bool
+	loaded        bool // the frames name a class, not a failure
 }
 
 // keyOf chooses what to key e on. in lends its type and message where the trace
@@ -27,12 +29,18 @@ func keyOf(lang *language, e *exception, in Input) key {
 		return key{}
 	}
 	root := e.root()
+	members := distinctLeaves(lang, root)
+	if root != e && len(members) == 1 {
+		// A group of one defect, itself the cause of e, is that defect.
+		root = members[0].exception.root()
+		members = nil
+	}
 	k := key{typ: lastSegment(e.typ), message: e.firstMessageLine()}
 	if k.message == "" {
 		k.message = firstLine(in.ErrorMessage)
 	}
 	rootType := lastSegment(root.typ)
-	if named := lastSegment(in.ErrorType); named != "" && lang.bare != nil && lang.bare(e) && !lang.generic[named] {
+	if named := in.typeName(); named != "" && lang.bare != nil && lang.bare(e) && !lang.generic[named] {
 		// The stack carries a bare base class, or no type at all; the reporter
 		// knew the real one.
 		k.typ = named
@@ -41,32 +49,38 @@ func keyOf(lang *language, e *exception, in Input) key {
 		}
 	}
 	if k.typ == "" {
-		k.typ = lastSegment(in.ErrorType)
+		k.typ = in.typeName()
 	}
-	all := collapse(root.frames)
-	used := withoutNoise(lang, all)
+	// A cause that was printed without a stack is told where it was passed on.
+	stack := root
+	if len(root.frames) == 0 {
+		stack = e.deepestStack()
+	}
+	used := withoutNoise(lang, collapse(stack.frames))
+	k.loaded = root.loaded
 	k.generic = lang.generic[rootType] || rootType == ""
 	if lang.recursion(rootType, root.firstMessageLine()) {
 		k.recursion = true
-		if c := recursionCycle(root.frames); c != nil {
+		if c := recursionCycle(stack.frames); c != nil {
 			k.cycle, used = c, c
 		}
 	}
 	if len(used) > maxKeyFrames {
+		k.deeper = used[maxKeyFrames:min(len(used), 2*maxKeyFrames)]
 		used = used[:maxKeyFrames]
 	}
 	k.frames = used
 	if root != e {
 		k.rootType = rootType
-		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 {
+		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 && stack != e {
 			k.wrap = w[0].String()
 		}
 	}
 	if message := keyMessage(root, in); !k.recursion && joins(lang, rootType, root, used) {
 		k.template = lang.template(rootType, message)
 	}
-	if leaves := distinctLeaves(lang, e); len(leaves) > 1 {
-		for _, l := range leaves {
+	if len(members) > 1 {
+		for _, l := range members {
 			sum := sha256.Sum256([]byte(l.short))
 			k.leaves = append(k.leaves, hex.EncodeToString(sum[:16]))
 		}
@@ -98,7 +112,7 @@ func joins(lang *language, typ string, e *exception, used []frame) bool {
 		// The class's own stack tells the class; a generic one tells nothing.
 		return lang.generic[typ] && !lang.namedByLoader(used)
 	}
-	if typ == "" || lang.generic[typ] || lang.identifier[typ] {
+	if typ == "" || lang.generic[typ] || lang.identifier[typ] || e.steady != "" {
 		return true
 	}
 	return lang.own != nil && oneOwnUnit(lang, used)
@@ -117,6 +131,9 @@ func oneOwnUnit(lang *language, used []frame) bool {
 // the second where the first only announces it. Later lines are often document
 // excerpts, or log lines that merely follow.
 func keyMessage(e *exception, in Input) string {
+	if e.steady != "" {
+		return e.steady
+	}
 	text := strings.Join(e.message, "\n")
 	if strings.TrimSpace(text) == "" {
 		text = in.ErrorMessage
@@ -165,7 +182,7 @@ func (k key) confidence() string {
 	switch {
 	case k.recursion || len(k.frames) == 0:
 		return ConfidenceLow
-	case len(k.frames) < maxKeyFrames || k.generic:
+	case len(k.frames) < maxKeyFrames || k.generic || k.loaded:
 		return ConfidenceMedium
 	}
 	return ConfidenceHigh

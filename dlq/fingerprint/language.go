@@ -7,6 +7,7 @@ const (
 	maxHead       = 256 << 10 // bytes looked at from the start of a text
 	maxTail       = 256 << 10 // and from its end
 	maxLines      = 4000
+	maxLine       = 4096 // bytes
 	maxExceptions = 50
 	maxFrames     = 500 // of one exception
 	maxGroupDepth = 8
@@ -54,7 +55,7 @@ type language struct {
 }
 
 // languages in the order that settles ties.
-var languages = []*language{&python, &jvm, &golang, &javascript}
+var languages = []*language{&python, &jvm, &golang, &javascript, &dotnet, &ruby, &php, &rust, &powershell, &native}
 
 func (l *language) recursion(typ, message string) bool {
 	return l.stackOverflow[typ] || l.overflowText != "" && strings.Contains(message, l.overflowText)
@@ -72,6 +73,9 @@ func (l *language) template(typ, message string) string {
 func chooseLanguage(lines []string, hint string) *language {
 	counts := make([]int, len(languages))
 	for _, line := range lines {
+		if len(line) > maxLine {
+			continue
+		}
 		for i, l := range languages {
 			if l.counts(line) {
 				counts[i]++
@@ -146,4 +150,14 @@ func capped(frames []frame) []frame {
 		return frames[:maxFrames]
 	}
 	return frames
+}
+
+// lendFrames gives a cause that was never thrown, and so has no stack, the frames
+// of the exception that it was handed to: that is where it was made.
+func lendFrames(e *exception) {
+	for n := 0; e != nil && e.cause != nil && n < maxExceptions; n, e = n+1, e.cause {
+		if c := e.cause; len(c.frames) == 0 && len(c.leaves) == 0 && !c.sameAs(e) {
+			c.frames = e.frames
+		}
+	}
 }

@@ -16,7 +16,7 @@ var python = language{
 	library:     pythonLibrary,
 	own:         func(f frame) bool { return !pythonLibrary(f) },
 	transparent: pythonTransparent,
-	generic:     set("Exception", "BaseException", "RuntimeError", "AssertionError"),
+	generic:     set("Exception", "BaseException", "RuntimeError", "AssertionError", "Fatal Python error"),
 	identifier:  set("KeyError", "ModuleNotFoundError", "ImportError", "NameError", "UnboundLocalError", "AttributeError"),
 	// The wording of a syntax error changes with each interpreter.
 	constant:      set("SyntaxError", "IndentationError", "TabError"),
@@ -26,13 +26,14 @@ var python = language{
 }
 
 var (
-	pyHeader       = regexp.MustCompile(`Traceback \(most recent call last\):?|^Traceback:\s*$`)
-	pyFile         = regexp.MustCompile(`^\s*File "(.+?)", line \d+(?:, in (.+?))?\s*$`)
+	pyHeader       = regexp.MustCompile(`Traceback \(most recent call last\):?\s*$|^Traceback:\s*$`)
+	pyFile         = regexp.MustCompile(`^\s*File "(.+?)", line \d+(?:,? in (.+?))?\s*$`)
 	pyDjango       = regexp.MustCompile(`^File "(.+?)" in (\S+)\s*$`)
-	pyNotebook     = regexp.MustCompile(`^(?:File )?((?:[A-Za-z]:)?[^\s:"]+\.pyx?)(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
-	pyCell         = regexp.MustCompile(`^(?:<ipython-input-\d+-[0-9a-f]+>|(?:Cell |Input )?In ?\[\d+\]|Cell In\[\d+\])(?:,? in (?:<cell line: \d+>|([\w<>.]+))\s*\(.*\)|, line \d+)`)
+	pyNotebook     = regexp.MustCompile(`^(?:File ((?:[A-Za-z]:)?[^:"]+\.pyx?)|((?:~|/|[A-Za-z]:[\\/])[^:"]+\.pyx?|[^\s:"]+\.pyx?))(?::\d+)?,? in ([\w<>.]+)\s*\(.*\)?$`)
+	pyCell         = regexp.MustCompile(`^(?:<ipython-input-\d+-[0-9a-f]+>|(?:Cell |Input )?In ?\[\d+\]|Cell In\[\d+\])(?:,? in (?:<cell line: \d+>|([\w<>.]+))(?:\s*\(.*)?$|, line \d+)`)
 	pyRepeated     = regexp.MustCompile(`^\s*\[Previous line repeated (\d{1,9}) more times?\]`)
 	pyException    = regexp.MustCompile(`^([A-Za-z_]\w*(?:\.(?:<locals>\.)?[A-Za-z_]\w*)*)(?::(?: (.*))?|\s*)$`)
+	pyNamesError   = regexp.MustCompile(`^(?:[A-Za-z_]\w*\.)+\w+(?::|$)|^[A-Za-z_]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure|Fault|Group)(?::|$)|^[A-Z]\w*: |^Exception Type: `)
 	pyDjangoType   = regexp.MustCompile(`^Exception Type: (\S+)`)
 	pyDjangoText   = regexp.MustCompile(`^Exception Value: ?(.*)`)
 	pyMargin       = regexp.MustCompile(`^( *)(?:\||(\+ )Exception Group Traceback)`)
@@ -42,7 +43,6 @@ var (
 	pyFrozen       = regexp.MustCompile(`^<frozen ([\w.]+)>$`)
 	pyExtension    = regexp.MustCompile(`^(.+?)\.(?:cpython-\w+|cp\d+|abi3|pypy\w+)[\w-]*\.(so|pyd)$`)
 	pyDjangoSource = regexp.MustCompile(`^ ?\d+\. `)
-	pyAttribute    = regexp.MustCompile(`has no attribute '([^']+)'`)
 )
 
 const (
@@ -66,7 +66,7 @@ func pythonFrame(line string) *frame {
 	}
 	if strings.Contains(line, ".py") && strings.Contains(line, " in ") {
 		if m := pyNotebook.FindStringSubmatch(line); m != nil {
-			return newPythonFrame(m[1], m[2])
+			return newPythonFrame(m[1]+m[2], m[3])
 		}
 	}
 	if strings.HasPrefix(line, "<ipython") || strings.HasPrefix(line, "Cell ") || strings.HasPrefix(line, "In") {
@@ -103,6 +103,9 @@ func pythonUnit(path string) string {
 		path = strings.ReplaceAll(m[1], ".", "/") + ".py"
 	}
 	unit := baseName(path)
+	if strings.HasSuffix(unit, ".pyc") || strings.HasSuffix(unit, ".pyo") {
+		unit = unit[:len(unit)-1]
+	}
 	if m := pyExtension.FindStringSubmatch(unit); m != nil {
 		unit = m[1] + "." + m[2]
 	}
@@ -131,257 +134,30 @@ func pythonTransparent(e *exception) bool {
 	return e.cause.layered && lastSegment(e.typ) == lastSegment(e.cause.typ)
 }
 
-// cleanPython keeps of an AttributeError what was looked for, not on what: the
+var (
+	// What an interpreter looked for and did not find, whatever words its
+	// version has for that.
+	pyMissing = map[string]*regexp.Regexp{
+		"AttributeError":    regexp.MustCompile(`(has no attribute '[^']+')`),
+		"NameError":         regexp.MustCompile(`(name '[^']+' is not defined)`),
+		"ImportError":       regexp.MustCompile(`(cannot import name '[^']+')`),
+		"UnboundLocalError": regexp.MustCompile(`(local variable '[^']+')`),
+	}
+	// A KeyError prints its key quoted. Where that is a sentence that names what
+	// was missing, the sentence counts.
+	pyKeySentence = regexp.MustCompile(`^"(\w+ [^"]*'[^'"]+'[^"]*)"$`)
+)
+
+// cleanPython keeps of such a message what was looked for, not on what: the
 // receiver is whatever value the document led to.
 func cleanPython(typ, message string) string {
-	if typ == "AttributeError" {
-		if m := pyAttribute.FindStringSubmatch(message); m != nil {
-			return "has no attribute '" + m[1] + "'"
+	if missing := pyMissing[typ]; missing != nil {
+		if m := missing.FindStringSubmatch(message); m != nil {
+			return m[1]
 		}
+	}
+	if m := pyKeySentence.FindStringSubmatch(message); m != nil && typ == "KeyError" {
+		return m[1]
 	}
 	return message
-}
-
-// pyNode is one margin level of an exception group: the lines at that level, and
-// after which line each member was printed.
-type pyNode struct {
-	level    int
-	lines    []pyLine
-	children []pyChildAt
-}
-
-type pyLine struct {
-	text  string
-	index int // in the undressed trace
-}
-
-type pyChildAt struct {
-	after int // index into the parent's lines
-	node  *pyNode
-}
-
-func parsePython(lines []string) parsed {
-	root := pythonTree(lines)
-	budget := maxExceptions
-	return root.parse(&budget)
-}
-
-// pythonTree sorts lines by the margins of exception groups. A trace without
-// groups is one node.
-func pythonTree(lines []string) *pyNode {
-	root := &pyNode{}
-	stack := []*pyNode{root}
-	top := func() *pyNode { return stack[len(stack)-1] }
-	popTo := func(level int) {
-		for len(stack) > 1 && top().level > level {
-			stack = stack[:len(stack)-1]
-		}
-	}
-	grouped := false
-	for i, line := range lines {
-		if strings.Contains(line, "+ Exception Group Traceback") {
-			grouped = true
-		}
-		if !grouped {
-			root.lines = append(root.lines, pyLine{line, i})
-			continue
-		}
-		if m := pyChild.FindStringSubmatch(line); m != nil {
-			level := len(m[1]) / 2
-			if m[2] != "" {
-				level++
-			}
-			popTo(level - 1)
-			if len(stack) > maxGroupDepth {
-				continue
-			}
-			child := &pyNode{level: level}
-			top().children = append(top().children, pyChildAt{len(top().lines), child})
-			stack = append(stack, child)
-			continue
-		}
-		if m := pyLastChild.FindStringSubmatch(line); m != nil {
-			popTo(len(m[1])/2 - 1)
-			continue
-		}
-		if m := pyMargin.FindStringSubmatch(line); m != nil {
-			level := len(m[1]) / 2
-			popTo(level)
-			top().level = max(top().level, level)
-			text := strings.TrimPrefix(line[len(m[1])+1:], " ")
-			top().lines = append(top().lines, pyLine{text, i})
-			continue
-		}
-		popTo(0)
-		root.lines = append(root.lines, pyLine{line, i})
-	}
-	return root
-}
-
-// pyBlock is one traceback as printed, outermost frame first.
-type pyBlock struct {
-	exception
-	printed   []frame
-	closed    bool   // its exception line was read
-	link      string // the sentence between it and the next
-	remote    bool   // quoted from another process
-	messageAt int
-}
-
-func (n *pyNode) parse(budget *int) parsed {
-	blocks := n.blocks(budget)
-	if len(blocks) == 0 {
-		return parsed{}
-	}
-	last := blocks[len(blocks)-1]
-	if !last.closed {
-		return parsed{outer: &exception{raised: -1}, cut: true}
-	}
-	outer := &last.exception
-	for i := len(blocks) - 1; i > 0; i-- {
-		earlier := blocks[i-1]
-		if !earlier.closed || !deliberate(earlier, blocks[i]) {
-			break
-		}
-		blocks[i].cause = &earlier.exception
-	}
-	return parsed{outer: outer}
-}
-
-// deliberate says whether later was raised because of earlier. Python prints
-// "During handling" both where a handler translates one exception into another
-// and where it trips over its own bug. It is a translation if the handler itself
-// raised: the new exception's raise point is the function that the context
-// passed out of, and its line is a raise statement.
-func deliberate(earlier, later *pyBlock) bool {
-	switch earlier.link {
-	case pyDirectCause:
-		return true
-	case pyContext:
-		if len(earlier.printed) == 0 || len(later.printed) == 0 {
-			return false
-		}
-		handler, raised := earlier.printed[0], later.printed[len(later.printed)-1]
-		return handler.Frame == raised.Frame && handler.path == raised.path && strings.HasPrefix(raised.source, "raise")
-	}
-	return false
-}
-
-// blocks reads the tracebacks of one level in the order they were printed.
-func (n *pyNode) blocks(budget *int) []*pyBlock {
-	var out []*pyBlock
-	var cur *pyBlock
-	open := func() {
-		if cur = nil; len(out) < maxExceptions {
-			cur = &pyBlock{exception: exception{raised: -1}}
-			out = append(out, cur)
-		}
-	}
-	remote, child := false, 0
-	for i, l := range n.lines {
-		for ; child < len(n.children) && n.children[child].after <= i; child++ {
-			cur.adopt(n.children[child].node, budget)
-		}
-		text := strings.TrimRight(l.text, " \t")
-		switch {
-		case pyHeader.MatchString(text):
-			if cur == nil || cur.closed || len(cur.printed) > 0 {
-				open()
-			}
-			if cur != nil {
-				cur.remote, cur.layered = remote, remote
-			}
-			remote = false
-			continue
-		case text == pyDirectCause || text == pyContext:
-			if cur != nil {
-				cur.link = text
-			}
-			cur = nil
-			continue
-		case strings.HasSuffix(strings.TrimRight(text, ": "), "RemoteTraceback"):
-			remote = true
-			cur = nil
-			continue
-		case text == `"""`:
-			if cur != nil && cur.closed {
-				cur.messageAt = -1
-			}
-			continue
-		}
-		if f := pythonFrame(text); f != nil && !(cur != nil && cur.closed) {
-			if cur == nil {
-				open()
-			}
-			if cur != nil {
-				f.line = l.index
-				cur.printed = append(cur.printed, *f)
-			}
-			continue
-		}
-		if cur != nil {
-			cur.read(text, l.index)
-		}
-	}
-	for ; child < len(n.children); child++ {
-		cur.adopt(n.children[child].node, budget)
-	}
-	kept := out[:0]
-	for _, b := range out {
-		if len(b.printed) == 0 && !b.closed {
-			continue
-		}
-		for i := len(b.printed) - 1; i >= 0; i-- {
-			b.frames = append(b.frames, b.printed[i])
-		}
-		b.frames = capped(b.frames)
-		kept = append(kept, b)
-	}
-	return kept
-}
-
-// adopt parses a member of a group and hangs it on the group.
-func (b *pyBlock) adopt(n *pyNode, budget *int) {
-	if *budget--; b == nil || *budget < 0 {
-		return
-	}
-	if p := n.parse(budget); p.outer != nil && !p.cut {
-		b.leaves = append(b.leaves, p.outer)
-	}
-}
-
-// read takes a line that is neither a frame nor a header.
-func (b *pyBlock) read(text string, index int) {
-	if b.closed {
-		if m := pyDjangoText.FindStringSubmatch(text); m != nil {
-			b.message = []string{m[1]}
-		} else if b.messageAt >= 0 && len(b.message) < maxLines {
-			b.message = append(b.message, text)
-		}
-		return
-	}
-	if len(b.printed) == 0 || text == "" {
-		return
-	}
-	if m := pyRepeated.FindStringSubmatch(text); m != nil {
-		last := &b.printed[len(b.printed)-1]
-		for _, c := range m[1] {
-			last.repeat = last.repeat*10 + int(c-'0')
-		}
-		return
-	}
-	if text[0] == ' ' || text[0] == '\t' {
-		if last := &b.printed[len(b.printed)-1]; last.source == "" {
-			last.source = strings.TrimSpace(text)
-		}
-		return
-	}
-	if m := pyDjangoType.FindStringSubmatch(text); m != nil {
-		b.typ, b.closed, b.raised = m[1], true, index
-		return
-	}
-	if m := pyException.FindStringSubmatch(text); m != nil {
-		b.typ, b.closed, b.raised = strings.ReplaceAll(m[1], "<locals>.", ""), true, index
-		b.message = []string{m[2]}
-	}
 }

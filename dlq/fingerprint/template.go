@@ -22,24 +22,34 @@ var parameters = regexp.MustCompile(strings.Join([]string{
 	`(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)`,
 	`(?P<trace>\b[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\b)`,
 	`(?P<date>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b` +
+		`|\b\d{8}T\d{6}(?:\.\d+)?Z?\b|\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])\b` +
+		`|\b\d{1,2}[.-]\d{1,2}[.-](?:19|20)\d\d\b|\d{4}年\d{1,2}月\d{1,2}日` +
+		`|\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?` + monthNames + ` +\d{1,2}(?:,? \d{4}| \d\d:\d\d:\d\d(?: [A-Z]{3,4})? \d{4})\b` +
+		`|\b\d{1,2}\.? (?:de )?` + monthNames + `,? (?:de )?\d{4}\b` +
 		`|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: [A-Z]{3,4}| [+-]\d{4})?` +
 		`|\b\d{1,4}/\d{1,2}/\d{1,4}\b)`,
-	`(?P<time>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b)`,
-	`(?P<dur>\b\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h)\b)`,
+	`(?P<time>\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AaPp][Mm])?\b|\b\d{1,2}:\d\d ?[AaPp][Mm]\b)`,
+	`(?P<dur>\b(?:\d+h)?\d+m\d+(?:\.\d+)?s\b|\b\d+(?:\.\d+)?(?:ns|us|µs|ms|s|min|h)\b)`,
 	`(?P<ip>\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?::\d{1,5})?\b|::1(?::\d{1,5})?\b)`,
 	`(?P<IP6>\[?(?:[0-9a-fA-F]{0,4}:){2,7}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4})\]?)`,
 	`(?P<hex>\b0[xX][0-9a-fA-F]+\b)`,
 	`(?P<ID>@[0-9a-f]{4,16}\b)`,
+	`(?P<token>\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?)`,
+	`(?P<OWNID>[a-z]{2,8}_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[A-Za-z]{2,8}\d{5,}\b)`,
 	`(?P<HEX>[0-9a-fA-F]{8,})`,
 	`(?P<PATH>(?:\b[A-Za-z]:[\\/]|\\\\[\w.$-]+\\|~?/[^\s/'"` + "`" + `:;,()<>\[\]{}]+/)[^\s'"` + "`" + `:;,()<>\[\]{}|]*)`,
 	`(?P<FILE>[^\s'"` + "`" + `/\\:;,()<>\[\]{}=]+\.(?:` + documentEndings + `)\b)`,
 	`(?P<HOST>\b(?:localhost|[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*\.[a-zA-Z]{2,}):\d{1,5}\b)`,
-	`(?P<float>\b\d+(?:[.,]\d+)+(?:[eE][-+]?\d+)?\b|\b\d+[eE][-+]?\d+\b)`,
-	`(?P<int>\b\d+\b)`,
+	`(?P<UNITS>\b\d+(?:[.,]\d+)?(?:[kKMGT]i?B|[kKMGT]b|mm|cm|px|pt|dpi|[kMG]?Hz|th|st|nd|rd)\b)`,
+	`(?P<float>\b\d{1,3}(?:[ \x{a0}\x{202f}]\d{3})+,\d+\b|\b\d{1,3}(?:'\d{3})+(?:\.\d+)?\b|\b\d+(?:[.,]\d+)+(?:[eE][-+]?\d+)?\b|\b\d+[eE][-+]?\d+\b)`,
+	`(?P<int>\b\d+(?:_\d{3})+\b|\b\d+\b)`,
 	`(?P<UINT>_\d+)`,
-	`(?P<QUOTE>[bru]?'(?:[^'\\\n]|\\.)*'|[bru]?"(?:[^"\\\n]|\\.)*"|` + "`[^`\n]*`" + `|“[^”\n]*”|‘[^’\n]*’|«[^»\n]*»)`,
-	`(?P<DATA>\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])`,
+	`(?P<QUOTE>[bru]?'(?:[^'\\\n]|\\.)*'|[bru]?"(?:[^"\\\n]|\\.)*"|` + "`[^`\n]*`" + `|“[^”\n]*”|‘[^’\n]*’|«[^»\n]*»|„[^“”\n]*[“”]|›[^‹\n]*‹|「[^」\n]*」|『[^』\n]*』)`,
+	`(?P<DATA>\bmap\[[^\[\]\n]*\]|\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])`,
 }, "|"))
+
+// monthNames begin as in English, German, French, Spanish and Italian.
+const monthNames = `(?:Jan|Feb|F[eé]v|M[aäe]r|Mrz|Apr|Avr|Abr|Ma[iy]|Jui|Jun|Jul|Aug|Ao[uû]|Ago|Se[pt]|O[ck]t|Nov|De[cz]|D[eé]c|Dic|Ene|Gen|Mag|Giu|Lug|Set|Ott|jan|feb|f[eé]v|mar|abr|avr|ma[iy]|jui|jun|jul|ao[uû]|ago|sep|oct|nov|d[eé]c|dic|ene)[a-zéûä]*\.?`
 
 // documentEndings are the kinds of file that are a failure's input, not part of
 // its code. Members of an archive that a format prescribes (XML parts) are not
@@ -59,6 +69,9 @@ var (
 // sentences and file names in quotes go, since they come from the document.
 func Template(message string) string {
 	message = strings.ToValidUTF8(clip(message, maxTemplateInput), "\uFFFD")
+	if !strings.ContainsAny(message, signsOfParameters) {
+		return clipRunes(strings.Join(strings.Fields(message), " "), maxTemplate)
+	}
 	var b strings.Builder
 	for message != "" {
 		m := parameters.FindStringSubmatchIndex(message)
@@ -87,8 +100,12 @@ func Template(message string) string {
 	return clipRunes(strings.Join(strings.Fields(signs.Replace(b.String())), " "), maxTemplate)
 }
 
-// signs removes what is left of a negative number.
-var signs = strings.NewReplacer(" -<int>", " <int>", " -<float>", " <float>", "(-<int>", "(<int>", "=-<int>", "=<int>")
+// signsOfParameters are characters without one of which no message has a
+// parameter.
+const signsOfParameters = "0123456789@/\\'\"`“‘«„›「『{[:."
+
+// signs removes the sign of a number.
+var signs = strings.NewReplacer(" +<int>", " <int>", " +<float>", " <float>", " -<int>", " <int>", " -<float>", " <float>", "(-<int>", "(<int>", "=-<int>", "=<int>")
 
 func groupName(m []int) string {
 	for i := 1; i*2 < len(m); i++ {
@@ -118,6 +135,13 @@ func replacement(kind, s string, before byte, after string) (string, bool) {
 			return "", false // a position, not the identity of an object
 		}
 		return "@<hex>", true
+	case "OWNID":
+		if strings.Trim(s, "0123456789") == "" {
+			return "<int>", true
+		}
+		return "<id>", true
+	case "UNITS":
+		return "<int>" + strings.TrimLeft(s, "0123456789.,"), true
 	case "HEX":
 		if !strings.ContainsAny(s, "0123456789") || len(s) < 16 && afterWord {
 			return s, true
@@ -151,6 +175,9 @@ func replacement(kind, s string, before byte, after string) (string, bool) {
 	case "QUOTE":
 		return quoted(s, afterWord)
 	case "DATA":
+		if strings.HasPrefix(s, "map[") {
+			return "map<data>", strings.Contains(s, ":")
+		}
 		if inner := s[1 : len(s)-1]; strings.ContainsAny(inner, `,"'=`) || s[0] == '{' && strings.Contains(inner, ":") {
 			return "<data>", true
 		}
@@ -172,7 +199,7 @@ func relativePath(s string) string {
 // quoted keeps an identifier with its quotes. An apostrophe inside a word is no
 // quote.
 func quoted(s string, afterWord bool) (string, bool) {
-	if afterWord && !strings.HasPrefix(s, "“") && !strings.HasPrefix(s, "«") {
+	if afterWord && strings.ContainsAny(s[:1], "bru'\"`") {
 		return "", false
 	}
 	first, n := utf8.DecodeRuneInString(s)

@@ -43,7 +43,7 @@ main.main()
 `
 )
 
-var traces = map[string]string{"python": pythonTrace, "jvm": javaTrace, "go": goTrace, "javascript": nodeTrace}
+var traces = map[string]string{"python": pythonTrace, "jvm": javaTrace, "go": goTrace, "javascript": nodeTrace, "dotnet": dotnetTrace, "ruby": rubyTrace, "php": phpTrace, "rust": rustTrace, "powershell": psTrace, "native": asanTrace}
 
 func ofTrace(trace string) Result { return Of(Input{Trace: trace}) }
 

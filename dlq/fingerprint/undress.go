@@ -1,11 +1,8 @@
 package fingerprint
 
 import (
-	"encoding/json"
 	"fmt"
-	"html"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,8 +32,11 @@ func undress(text string) undressed {
 	}
 	text = u.bound(text)
 	text = u.characters(text)
+	text = u.lineBreaksOf(text)
 	text = u.envelopes(text)
 	text = u.entities(text)
+	text = u.tableQuotes(text)
+	text = u.flattened(text)
 	u.lines = strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if n := len(u.lines); n > maxLines {
 		// Where a trace is innermost first its head matters, else its tail.
@@ -44,9 +44,24 @@ func undress(text string) undressed {
 		u.lines = append(kept, u.lines[n-maxLines/2:]...)
 		u.step("%d lines in the middle left out", n-maxLines)
 	}
+	u.unfold()
+	u.longLines()
+	u.doubleSpaced()
 	u.logPrefix()
+	u.pythonTools()
 	u.consoleWrap()
 	return u
+}
+
+// longLines cuts lines that are longer than any frame or heading: what is on
+// them is data that was printed whole.
+func (u *undressed) longLines() {
+	for i, line := range u.lines {
+		if len(line) > maxLine {
+			u.lines[i] = clip(line, maxLine)
+			u.step("lines cut at %d bytes", maxLine)
+		}
+	}
 }
 
 func (u *undressed) bound(text string) string {
@@ -58,7 +73,7 @@ func (u *undressed) bound(text string) string {
 }
 
 var (
-	lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	lineEnds = strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n", "\r", "\n")
 	// CSI, OSC and the two-byte escapes (ECMA-48 §5.3 and §5.4), then a lone ESC.
 	ansi = regexp.MustCompile("\x1b\\[[0-9;:?<=>!]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\^_]|\x1b")
 )
@@ -81,311 +96,4 @@ func (u *undressed) characters(text string) string {
 		u.step("terminal colours removed")
 	}
 	return text
-}
-
-// envelopes opens JSON around the trace and decodes escapes, two layers at most:
-// a log shipper may wrap what a logger had wrapped.
-func (u *undressed) envelopes(text string) string {
-	for range 2 {
-		inner, how := openEnvelope(text)
-		if how == "" {
-			break
-		}
-		u.step("%s", how)
-		text = u.characters(inner)
-	}
-	return text
-}
-
-// traceFields are where loggers put a trace, by how specific the name is.
-var traceFields = [][]string{
-	{"traceback"}, {"stack"}, {"stacktrace"}, {"stackTrace"}, {"stack_trace"}, {"exception"},
-	{"err", "stack"}, {"error", "stack"}, {"error", "traceback"}, {"error", "stack_trace"},
-	{"exception", "stacktrace"}, {"exc_info"}, {"message"},
-}
-
-func openEnvelope(text string) (inner, how string) {
-	t := strings.TrimSpace(text)
-	switch {
-	case strings.HasPrefix(t, "{"):
-		var object map[string]any
-		if json.Unmarshal([]byte(t), &object) == nil {
-			if s := traceField(object); s != "" {
-				return s, "taken out of a JSON object"
-			}
-			return "", ""
-		}
-		if s := joinLogLines(t); s != "" {
-			return s, "taken out of JSON log lines"
-		}
-	case strings.HasPrefix(t, `"`):
-		var s string
-		if json.Unmarshal([]byte(t), &s) == nil && s != "" {
-			return s, "JSON string decoded"
-		}
-	}
-	if !strings.Contains(t, "\n") && strings.Count(t, `\n`) >= 2 {
-		return unescape(t), "escapes decoded"
-	}
-	return "", ""
-}
-
-func traceField(object map[string]any) string {
-	for _, path := range traceFields {
-		if s := textOf(object[strings.Join(path, ".")]); s != "" {
-			return s
-		}
-		var v any = object
-		for _, name := range path {
-			m, ok := v.(map[string]any)
-			if !ok {
-				v = nil
-				break
-			}
-			v = m[name]
-		}
-		if s := textOf(v); s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// textOf returns a string, or a list of strings as lines.
-func textOf(v any) string {
-	switch v := v.(type) {
-	case string:
-		return strings.TrimRight(v, " \n")
-	case []any:
-		var b strings.Builder
-		for _, item := range v {
-			s, ok := item.(string)
-			if !ok {
-				return ""
-			}
-			b.WriteString(strings.TrimSuffix(s, "\n") + "\n")
-		}
-		return strings.TrimRight(b.String(), "\n")
-	}
-	return ""
-}
-
-// joinLogLines reads a text whose every line is a JSON object with one line of
-// the trace in it, as container runtimes write them.
-func joinLogLines(text string) string {
-	lines := strings.Split(text, "\n")
-	if len(lines) < 2 {
-		return ""
-	}
-	var b strings.Builder
-	for _, line := range lines {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		var object struct{ Log, Message, Msg *string }
-		if json.Unmarshal([]byte(line), &object) != nil {
-			return ""
-		}
-		for _, s := range []*string{object.Log, object.Message, object.Msg} {
-			if s != nil {
-				b.WriteString(strings.TrimRight(*s, "\r\n") + "\n")
-				break
-			}
-		}
-	}
-	return b.String()
-}
-
-// unescape decodes the escapes that JSON and Python's repr have in common. What
-// it does not know it leaves as it is.
-func unescape(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		switch s[i] {
-		case 'n':
-			b.WriteByte('\n')
-		case 't':
-			b.WriteByte('\t')
-		case 'r':
-			b.WriteByte('\r')
-		case '"', '\'', '\\', '/':
-			b.WriteByte(s[i])
-		case 'u', 'x':
-			digits := 4
-			if s[i] == 'x' {
-				digits = 2
-			}
-			if i+digits >= len(s) {
-				b.WriteByte('\\')
-				b.WriteByte(s[i])
-				continue
-			}
-			n, err := strconv.ParseUint(s[i+1:i+1+digits], 16, 32)
-			if err != nil {
-				b.WriteByte('\\')
-				b.WriteByte(s[i])
-				continue
-			}
-			b.WriteRune(rune(n))
-			i += digits
-		default:
-			b.WriteByte('\\')
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
-}
-
-var (
-	escapedMarkup = regexp.MustCompile(`-&gt;|&quot;|&#x?[0-9a-fA-F]{2,4};|&lt;[\w.$]+&gt;|</?(?:b|br|pre)\s*/?>`)
-	markup        = regexp.MustCompile(`</?(?:b|br|pre|code|p)\s*/?>`)
-)
-
-func (u *undressed) entities(text string) string {
-	if !escapedMarkup.MatchString(text) {
-		return text
-	}
-	u.step("HTML entities decoded")
-	return html.UnescapeString(markup.ReplaceAllString(text, ""))
-}
-
-// frameStart finds where the frame begins on a line of any language that prints
-// one frame a line, strictly enough that prose seldom matches.
-var frameStart = regexp.MustCompile(
-	`File "[^"]*"(?:, line \d+| in )` +
-		`|\bat (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(.*\)(?: ~?\[[^\]]*\])?\s*\{?"?$` +
-		`|\bat (?:async )?\S+:\d+:\d+\s*\{?"?$` +
-		`|[^\s"]*[\w-]\.go:\d+(?: \+0x[0-9a-f]+)?(?: fp=.*)?"?$` +
-		`|#\d+ (?:\S+\(\d+\)|\[internal function\]): ` +
-		`|from \S+:\d+:in `)
-
-var digits = regexp.MustCompile(`\d+`)
-
-// logPrefix cuts what a logger put in front of every line. The prefix is what
-// the frame lines have in common before the frame itself, digits apart; it must
-// hold a letter or a digit, so that indentation and the margins of exception
-// groups are left alone.
-func (u *undressed) logPrefix() {
-	common, seen := "", 0
-	for _, line := range u.lines {
-		at := frameStart.FindStringIndex(line)
-		if at == nil {
-			continue
-		}
-		shape := digits.ReplaceAllString(line[:at[0]], "0")
-		if seen == 0 {
-			common = shape
-		}
-		common = commonPrefix(common, shape)
-		seen++
-	}
-	common = strings.TrimRight(common, " \t")
-	quoted := strings.HasSuffix(common, `"`)
-	if !strings.ContainsFunc(common, isWord) {
-		return
-	}
-	pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(common), "0", `\d+`))
-	gap, matched := -1, 0
-	ends := make([]int, len(u.lines))
-	for i, line := range u.lines {
-		at := pattern.FindStringIndex(line)
-		if at == nil {
-			continue
-		}
-		ends[i] = at[1]
-		matched++
-		rest := line[at[1]:]
-		if body := strings.TrimLeft(rest, " "); body != "" && (gap < 0 || len(rest)-len(body) < gap) {
-			gap = len(rest) - len(body)
-		}
-	}
-	// One frame shows nothing in common: then most of the lines must have it.
-	if seen < 2 && (matched < 2 || matched*2 < len(u.lines)) {
-		return
-	}
-	for i, end := range ends {
-		if end == 0 {
-			continue
-		}
-		rest := u.lines[i][end:]
-		rest = rest[min(max(gap, 0), len(rest)-len(strings.TrimLeft(rest, " "))):]
-		if quoted {
-			rest = strings.TrimSuffix(rest, `"`)
-		}
-		u.lines[i] = rest
-	}
-	u.step("log prefix cut from each line")
-}
-
-func commonPrefix(a, b string) string {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
-		n--
-	}
-	return a[:n]
-}
-
-func isWord(r rune) bool {
-	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > 127
-}
-
-var (
-	wholeFileLine = regexp.MustCompile(`^\s*(?:[|+ ]*\s)?File ".*"(?:, line \d+(?:, in .+)?| in .+)$`)
-	openFileLine  = regexp.MustCompile(`^\s*(?:[|+ ]*\s)?File "`)
-	wrapRest      = regexp.MustCompile(`^(?:\d*,? ?in \S+|\d+)$`)
-	wrapName      = regexp.MustCompile(`^[\w<>.]+$`)
-)
-
-// consoleWrap joins Python frame lines that a console of fixed width broke.
-func (u *undressed) consoleWrap() {
-	out := u.lines[:0:0]
-	for i := 0; i < len(u.lines); i++ {
-		line := u.lines[i]
-		if openFileLine.MatchString(line) {
-			for range 2 {
-				joined, ok := unwrapFileLine(line, u.lines[i+1:])
-				if !ok {
-					break
-				}
-				line = joined
-				i++
-				u.step("lines broken by a console joined")
-			}
-		}
-		out = append(out, line)
-	}
-	u.lines = out
-}
-
-// unwrapFileLine joins line with the first of rest if that is its remainder.
-func unwrapFileLine(line string, rest []string) (string, bool) {
-	if len(rest) == 0 || rest[0] == "" || rest[0][0] == ' ' || rest[0][0] == '\t' {
-		return line, false
-	}
-	next := rest[0]
-	if !wholeFileLine.MatchString(line) {
-		if strings.HasSuffix(line, ",") || strings.HasSuffix(line, `" in`) || strings.HasSuffix(line, "line") || strings.HasSuffix(line, ", in") {
-			return line + " " + next, strings.Contains(line+" "+next, `", line `)
-		}
-		return line + next, strings.Contains(line+next, `"`) && len(next) < 200
-	}
-	if wrapRest.MatchString(next) && !strings.Contains(line, ", in ") {
-		return line + next, true
-	}
-	// "in g" + "et_pages": complete as it stands, but a frame is followed by its
-	// indented source line, and only then by the unindented exception.
-	sourceFollows := len(rest) > 1 && strings.HasPrefix(rest[1], "    ")
-	if wrapName.MatchString(next) && sourceFollows {
-		return line + next, true
-	}
-	return line, false
 }

@@ -18,28 +18,103 @@ type Rule struct {
 // maxRules bounds what is read from one output.
 const maxRules = 1000
 
+// maxCollected bounds what is looked at: of a table with thousands of bad rows
+// the kinds of failure count, and the first rows are shown.
+const maxCollected = 20_000
+
 // ParseValidation reads validation output: the error lists of pydantic 1 and 2,
-// JSON Schema (Python's jsonschema as text, ajv, and the standard's output
-// forms), zod, Bean Validation, Great Expectations, this product's own list of
-// rules, and plain lists of sentences. model is the class or schema that was
-// validated, where the output names it. structured says that the form was
-// recognised; without it every line of text is a rule with a message alone.
+// JSON Schema (Python's jsonschema as text, ajv, Java's validators, and the
+// standard's output forms), zod, Bean Validation, Great Expectations, XML Schema,
+// errors by field, problem details, this product's own list of rules, and plain
+// lists of sentences; as JSON, as Python or JavaScript print a value, or as text.
+// model is the class or schema that was validated, where the output names it.
+// structured says that the form was recognised; without it every line of text is
+// a rule with a message alone.
 func ParseValidation(text string) (rules []Rule, model string, structured bool) {
 	text = strings.TrimSpace(strings.ToValidUTF8(boundText(text), "\uFFFD"))
 	if text == "" {
 		return nil, "", false
 	}
-	if rules, model = rulesOfJSON(text); len(rules) > 0 {
-		return rules, model, true
-	}
-	for _, read := range []func(string) ([]Rule, string){
-		pydanticText, jsonschemaText, hibernateText, springText, ajvText, beanText, expectationText,
-	} {
-		if rules, model = read(text); len(rules) > 0 {
-			return rules, model, true
+	for _, form := range validationForms {
+		if form.sign != "" && !strings.Contains(text, form.sign) {
+			continue
+		}
+		if rules, model = form.read(text); len(rules) > 0 {
+			return thinned(rules), model, true
 		}
 	}
-	return plainList(text), "", false
+	return thinned(plainList(text)), "", false
+}
+
+// validationForms are the forms in the order in which they are tried, with a
+// text without which an output has not this form.
+var validationForms = []struct {
+	sign string
+	read func(string) ([]Rule, string)
+}{
+	{"", rulesOfJSON}, {"validation error", pydanticText}, {"Failed validating ", jsonschemaText}, {"ConstraintViolationImpl{", hibernateText},
+	{"rror in object '", springText}, {"", ajvText}, {"", beanText}, {": ", schemaText}, {"Error:Field validation for", goValidatorText},
+	{"", zodText}, {"-- ", fluentText}, {"] ", tableText}, {"", xmlText}, {"expect_", expectationText}, {"", rulesOfValue},
+}
+
+// thinned keeps the first rules, and of the rest those that fail in a way not
+// seen before.
+func thinned(rules []Rule) []Rule {
+	if len(rules) <= maxRules {
+		return rules
+	}
+	kept := rules[:maxRules:maxRules]
+	seen := map[string]bool{}
+	for _, r := range kept {
+		seen[r.shape()] = true
+	}
+	for _, r := range rules[maxRules:] {
+		if shape := r.shape(); !r.Passed && !seen[shape] && len(kept) < maxRules+maxRules/2 {
+			seen[shape] = true
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// shape tells rules apart cheaply: two of one shape have one pair.
+func (r Rule) shape() string {
+	if r.Rule != "" {
+		return withoutDigits(r.Path) + " " + r.Rule
+	}
+	return withoutDigits(r.Path) + " " + withoutDigits(r.Message)
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, clip(s, 500))
+}
+
+// pair is what a rule adds to a key: where it failed, and which rule it is.
+func (r Rule) pair() string {
+	code := r.Rule
+	if code == "" {
+		code = sentence(r.Message)
+	}
+	return strings.TrimSpace(starIndexes(r.Path) + " " + code)
+}
+
+var (
+	leadingValue = regexp.MustCompile(`^(?:'[^']*'|"[^"]*"|` + "`[^`]*`" + `|\{[^{}]*\}|\[[^\[\]]*\]|-?\d[\d.,]*|None|null|True|False) (is not|was not|are not|does not|do not|is too|is less|is greater|is valid under|has |did not|should not|cannot|must)`)
+	namedValue   = regexp.MustCompile(`\b([Vv]alue|[Gg]ot|[Rr]eceived|[Ff]ound|[Ii]nput|but was|actual) ?[:=]? ?(?:'[^']*'|"[^"]*"|` + "`[^`]*`" + `|\([^()]*\)|\[[^\[\]]*\])`)
+)
+
+// sentence is the template of a sentence of a validator. Unlike an exception's
+// message it quotes the document's value where it starts, or behind a word that
+// says so; what it quotes elsewhere is the rule's.
+func sentence(s string) string {
+	s = clip(s, maxTemplateInput)
+	s = leadingValue.ReplaceAllString(s, "<value> $1")
+	return Template(namedValue.ReplaceAllString(s, "$1 <value>"))
 }
 
 func boundText(text string) string {
@@ -51,7 +126,9 @@ func boundText(text string) string {
 
 var validationTypes = set("ValidationError", "RequestValidationError", "ResponseValidationError", "ZodError", "$ZodError",
 	"ConstraintViolationException", "MethodArgumentNotValidException", "BindException", "BindValidationException",
-	"ValidationException", "SchemaError", "BestMatchError", "AjvError", "AjvValidationError", "JsonSchemaException", "JsonSchemaValidationException")
+	"ValidationException", "SchemaError", "BestMatchError", "AjvError", "AjvValidationError", "JsonSchemaException", "JsonSchemaValidationException",
+	"SchemaValidationError", "SchemaErrors", "DocumentInvalid", "XMLSchemaValidationError", "RecordInvalid", "MultipleInvalid", "Invalid",
+	"ValidatorError", "FluentValidationException", "ValidationErrors", "ContractViolation")
 
 // isValidationType says that an exception of this type carries a list of rules.
 func isValidationType(typ string) bool { return validationTypes[typ] }
@@ -66,6 +143,7 @@ var (
 func dottedPath(p string) string {
 	p = strings.TrimSpace(p)
 	p = strings.TrimPrefix(strings.TrimPrefix(p, "$"), "#")
+	p = strings.TrimPrefix(p, ":")
 	if strings.HasPrefix(p, "/") {
 		p = strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.ReplaceAll(p[1:], "/", "."))
 	}

@@ -14,8 +14,9 @@ var (
 	schemaInstance = regexp.MustCompile(`(?m)^On \w+((?:\[[^\]]*\])*)(?: instance)?:\s*$`)
 	quotedPattern  = regexp.MustCompile(`['"]([^'"]{1,80})['"]`)
 
-	ajvItem = regexp.MustCompile(`^(?:data|instance)?((?:[/.\[][^\s,]*)?) (must .+|should .+)$`)
-	ajvName = regexp.MustCompile(`'([^']*)'`)
+	ajvItem      = regexp.MustCompile(`^(?:data|instance|body|querystring|query|params|headers|requestBody)?((?:[/.\[][^\s,]*)?) (must .+|should .+)$`)
+	ajvSeparator = regexp.MustCompile(`, (data|body|querystring|params|headers|/)`)
+	ajvName      = regexp.MustCompile(`'([^']*)'`)
 
 	hibernateItem = regexp.MustCompile(`ConstraintViolationImpl\{interpolatedMessage='([^']*)', propertyPath=([^,]*), rootBeanClass=class ([\w.$]+), messageTemplate='\{?([^'}]*)\}?'\}`)
 	springItem    = regexp.MustCompile(`(?:Field error in object '([^']*)' on field '([^']*)'|Error in object '([^']*)'): (?:rejected value \[(.*?)\]; )?codes \[([^\]]*)\].*?default message \[((?:[^\[\]]|\[[^\]]*\])*)\](?:\]|;|$)`)
@@ -41,7 +42,7 @@ func pydanticText(text string) ([]Rule, string) {
 	for line := range strings.Lines(text[head[1]:]) {
 		line = strings.TrimRight(line, "\r\n ")
 		switch {
-		case line == "" || len(rules) >= maxRules:
+		case line == "" || len(rules) >= maxCollected:
 		case !strings.HasPrefix(line, " "):
 			path = strings.ReplaceAll(line, " -> ", ".")
 		default:
@@ -55,21 +56,37 @@ func pydanticText(text string) ([]Rule, string) {
 	return rules, model
 }
 
-// jsonschemaText reads str(ValidationError) of Python's jsonschema.
+// jsonschemaText reads str(ValidationError) of Python's jsonschema, of one error
+// or of several in a row.
 func jsonschemaText(text string) ([]Rule, string) {
-	failed := schemaFailed.FindStringSubmatch(text)
-	if failed == nil {
-		return nil, ""
+	var rules []Rule
+	from := 0
+	for _, at := range schemaFailed.FindAllStringSubmatchIndex(text, maxCollected) {
+		r := Rule{Rule: text[at[2]:at[3]], Message: clip(lastBlock(text[from:at[0]]), maxMessage)}
+		from = at[1]
+		rest := text[from:]
+		if m := schemaInstance.FindStringSubmatchIndex(rest[:min(len(rest), 64<<10)]); m != nil {
+			if next := strings.Index(rest, "\nFailed validating "); next < 0 || m[0] < next {
+				r.Path = dottedPath(rest[m[2]:m[3]])
+				from += m[1]
+			}
+		}
+		switch r.Rule {
+		case "required", "dependentRequired", "additionalProperties", "unevaluatedProperties":
+			r.Path = joinPath(r.Path, quotedWord(r.Message))
+		}
+		rules = append(rules, r)
 	}
-	r := Rule{Rule: failed[1], Message: firstLine(text)}
-	if m := schemaInstance.FindStringSubmatch(text); m != nil {
-		r.Path = dottedPath(m[1])
+	return rules, ""
+}
+
+// lastBlock returns the first line of the last paragraph of text.
+func lastBlock(text string) string {
+	text = strings.TrimSpace(text)
+	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
+		text = text[i+2:]
 	}
-	switch r.Rule {
-	case "required", "dependentRequired", "additionalProperties", "unevaluatedProperties":
-		r.Path = joinPath(r.Path, quotedWord(r.Message))
-	}
-	return []Rule{r}, ""
+	return firstLine(text)
 }
 
 // quotedWord returns the first quoted word of a message: which property it is
@@ -94,11 +111,14 @@ var ajvKeywords = []struct{ phrase, keyword string }{
 
 // ajvText reads ajv's errorsText: "data/lines/0 must …, data/amount must …".
 func ajvText(text string) ([]Rule, string) {
+	if !strings.Contains(text, " must ") && !strings.Contains(text, " should ") {
+		return nil, ""
+	}
 	var rules []Rule
 	// A property name may hold a comma: only ", data" and line ends separate.
-	for _, item := range strings.FieldsFunc(strings.ReplaceAll(text, ", data", "\ndata"), func(r rune) bool { return r == '\n' }) {
+	for _, item := range strings.FieldsFunc(ajvSeparator.ReplaceAllString(text, "\n$1"), func(r rune) bool { return r == '\n' }) {
 		m := ajvItem.FindStringSubmatch(strings.TrimSpace(item))
-		if m == nil || len(rules) >= maxRules {
+		if m == nil || len(rules) >= maxCollected {
 			return nil, ""
 		}
 		r := Rule{Path: dottedPath(m[1]), Message: m[2]}
@@ -126,7 +146,7 @@ func ajvText(text string) ([]Rule, string) {
 func hibernateText(text string) ([]Rule, string) {
 	var rules []Rule
 	model := ""
-	for _, m := range hibernateItem.FindAllStringSubmatch(text, maxRules) {
+	for _, m := range hibernateItem.FindAllStringSubmatch(text, maxCollected) {
 		rules = append(rules, Rule{Rule: constraintName(m[4]), Path: dottedPath(m[2]), Message: m[1]})
 		model = lastSegment(m[3])
 	}
@@ -144,7 +164,7 @@ func constraintName(template string) string {
 func springText(text string) ([]Rule, string) {
 	var rules []Rule
 	model := ""
-	for _, m := range springItem.FindAllStringSubmatch(text, maxRules) {
+	for _, m := range springItem.FindAllStringSubmatch(text, maxCollected) {
 		code := m[5][strings.LastIndexByte(m[5], ',')+1:]
 		rules = append(rules, Rule{Rule: strings.TrimSpace(code), Path: dottedPath(m[2]), Message: m[6], Got: m[4]})
 		if model = m[1]; model == "" {
@@ -164,7 +184,7 @@ func beanText(text string) ([]Rule, string) {
 	}
 	for _, item := range items {
 		m := beanItem.FindStringSubmatch(strings.TrimRight(strings.TrimSpace(item), ","))
-		if m == nil || len(rules) >= maxRules {
+		if m == nil || len(rules) >= maxCollected {
 			return nil, ""
 		}
 		rules = append(rules, Rule{Rule: Template(m[2]), Path: dottedPath(m[1]), Message: m[2]})
@@ -194,31 +214,9 @@ func expectationText(text string) ([]Rule, string) {
 		if m := listVerdict.FindStringSubmatch(line); m != nil {
 			passed, line = m[1] != "", line[len(m[0]):]
 		}
-		if m := expectationLine.FindStringSubmatch(line); m != nil && len(rules) < maxRules {
+		if m := expectationLine.FindStringSubmatch(line); m != nil && len(rules) < maxCollected {
 			rules = append(rules, Rule{Rule: m[1], Path: m[2], Message: line, Passed: passed})
 		}
 	}
 	return rules, ""
-}
-
-// plainList reads one rule a line: an optional bullet and verdict, an optional
-// place, a sentence.
-func plainList(text string) []Rule {
-	var rules []Rule
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(line), ""))
-		if line == "" || len(rules) >= maxRules {
-			continue
-		}
-		var r Rule
-		if m := listVerdict.FindStringSubmatch(line + " "); m != nil && len(m[0]) <= len(line) {
-			r.Passed, line = m[1] != "", line[len(m[0]):]
-		}
-		if m := listPath.FindStringSubmatch(line); m != nil {
-			r.Path, line = m[1], m[2]
-		}
-		r.Message = clip(line, maxMessage)
-		rules = append(rules, r)
-	}
-	return rules
 }

@@ -47,11 +47,15 @@ type Intake struct {
 	payloads Payloads
 	now      func() time.Time
 	limit    int64 // bytes of a payload
+	// Fingerprints are the algorithms by which failures are grouped: those of
+	// this program, unless somebody who moves to another sets them before the
+	// first failure is accepted.
+	Fingerprints fingerprint.Algorithms
 }
 
 // New makes an intake that takes payloads of at most limit bytes.
 func New(store Store, payloads Payloads, now func() time.Time, limit int64) *Intake {
-	return &Intake{store, payloads, now, limit}
+	return &Intake{store, payloads, now, limit, fingerprint.Shipped}
 }
 
 // StorePayload keeps bytes that come before, or beside, their envelope.
@@ -180,7 +184,7 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	if a.KeyCheck, err = in.checkKey(ctx, a); err != nil {
 		return a, err
 	}
-	a.Fingerprint = fingerprint.OfEnvelope(a.Envelope)
+	a.Fingerprint = in.Fingerprints.OfEnvelope(a.Envelope)
 	if a.Envelope.ErrorType == "" {
 		a.Envelope.ErrorType = shorten(a.Fingerprint.Type, 512)
 	}

@@ -78,11 +78,10 @@ func fingerprintOf(o *dlq.Outcome, source string) *dlq.Fingerprint {
 	}
 	grouped := *f
 	grouped.Source = source
-	made := fingerprint.Of(fingerprint.InputOf(grouped))
+	made := fingerprint.OfEnvelope(grouped)
 	o.Cut = dlq.CutTexts(f)
 	if made.Mode == fingerprint.ModeNone {
 		return nil
 	}
-	fp := made.Noun()
-	return &fp
+	return &made
 }

@@ -32,6 +32,7 @@ type Model struct {
 	Arrivals  components.DayChart
 	Versions  Versions
 	MadeOf    MadeOf
+	Grouping  Grouping
 	Separates *Separates // nil unless the proof is mixed
 	Filters   []components.Chip
 	Entries   components.EntryTable
@@ -92,7 +93,6 @@ type MadeOf struct {
 	Fingerprints []components.KV
 	Parts        []components.KV
 	Canonical    components.Text // the text that is hashed, line by line
-	Rules        []components.Event
 }
 
 // Separates says what best tells passed from failed replays apart.

@@ -13,6 +13,7 @@ const (
 	InputArea   // several lines
 	InputSelect // one of Options
 	InputRadio  // one of Options, all in sight
+	InputChecks // any of Options, all in sight
 	InputCheck  // one box; Value is what it sends
 )
 
@@ -20,7 +21,8 @@ const (
 type Option struct {
 	Value    string
 	Label    string
-	Hint     string // under the label of a radio button; may be empty
+	Text     Text   // of a check box, text from outside before the label; may be empty
+	Hint     string // under the label of a radio button or a check box; may be empty
 	On       bool
 	Disabled bool // cannot be chosen in this state; Hint says why
 }

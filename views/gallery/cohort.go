@@ -26,7 +26,22 @@ func cohortItems() []Item {
 	no.Entries.Rows, no.Entries.Bulk = nil, components.Bulk{}
 	no.Entries.Empty = &components.Empty{Title: "No document is stuck here now", Text: "409 were, and all were resolved."}
 
-	return []Item{page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
+	grouped := cohortModel()
+	grouped.Grouping = cohort.Grouping{CSRF: csrf, Poll: "/cohorts/01Kb/grouping",
+		Notices: []components.Notice{
+			{Tone: components.Info, Title: "This is a part of another cohort: message template: row <int> has <int> cells.", Links: []components.Link{{Text: "See what it was split from", Href: "/cohorts/01Ka"}}},
+			{Tone: components.Info, Title: "A split is moving its documents: 12,400 moved so far.", Text: "New failures follow it already. Counts settle when it is done."},
+		},
+		Suggestions: []cohort.Suggestion{{Title: txt("PDFSyntaxError: No /Root object! - Is this really a PDF?"), Href: "/cohorts/01Kc", Why: "the same type and message, and two frames or more; 12 stuck"}},
+		Merge:       components.Link{Text: "Merge…", Href: "/cohorts/01Kb/merge"},
+		Rules: []cohort.Rule{
+			{Event: components.Event{Who: "reviewer@example.com", Text: "split it by content type", When: at("2026-11-20T10:02:00Z", "20 Nov 2026 10:02 UTC", "20 Nov 10:02")},
+				Lines: []components.KV{{Key: "goes out", Value: txt("text/csv"), Mono: true, Href: "/cohorts/01Kd", Note: "31 stuck there"}, {Key: "goes out", Value: txt("not said"), Mono: true, Href: "/cohorts/01Ke", Note: "2 stuck there"}},
+				Undo:  &components.Form{ID: "undo-01R2", CSRF: csrf, Action: "/cohorts/01Kb/undo", Submit: "Undo this split", Fields: []components.Field{{Name: "rule", Value: "01R2"}}}},
+			{Event: components.Event{Who: "reviewer@example.com", Text: "merged 1 cohort into this one; undone by admin@example.com", When: at("2026-11-14T10:02:00Z", "14 Nov 2026 10:02 UTC", "14 Nov 10:02"), Tone: components.Quiet}},
+		}}
+
+	return []Item{page("cohort-grouping", cohort.Page(grouped)), page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
 }
 
 func reasons() []string {
@@ -116,7 +131,6 @@ func cohortModel() cohort.Model {
 			Fingerprints: []components.KV{{Key: "Fingerprint", Value: txt("f1:7f3a19c2d0e14b55aa01be9c33d2f470"), Mono: true, Copy: true, Note: "397 documents"}, {Key: "merged in", Value: txt("f1:22ab04d1e7705f0c9d2be1a4c8f03b91"), Mono: true, Note: "12 documents"}},
 			Parts:        []components.KV{{Key: "Type", Value: txt("PDFSyntaxError"), Mono: true}, {Key: "Frame 1", Value: txt("pdfminer/pdfdocument.py · PDFDocument.__init__"), Mono: true}, {Key: "Frame 2", Value: txt("pdfminer/pdfpage.py · PDFPage.get_pages"), Mono: true}, {Key: "Frame 3", Value: txt("pdfminer/high_level.py · extract_text"), Mono: true}},
 			Canonical:    txt("python\npdfminer.pdfparser.PDFSyntaxError\npdfminer/pdfdocument.py:__init__\npdfminer/pdfpage.py:get_pages\npdfminer/high_level.py:extract_text"),
-			Rules:        []components.Event{{Who: "reviewer@example.com", Text: "merged f1:22ab04d1 in: same defect, older frame names", When: at("2026-11-14T10:02:00Z", "14 Nov 2026 10:02 UTC", "14 Nov 10:02")}},
 		},
 		Filters:  []components.Chip{{Text: "Stuck", Count: "409", On: true, Href: "/cohorts/01Kb"}, {Text: "Quarantine", Count: "3", Href: "/cohorts/01Kb?status=quarantined"}, {Text: "Resolved", Count: "61", Href: "/cohorts/01Kb?status=resolved"}},
 		Entries:  entryTable("entries", false),

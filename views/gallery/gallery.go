@@ -22,7 +22,7 @@ func part(name string, c templ.Component) Item { return Item{Name: name, Compone
 // All gives every drawing, pages first.
 func All() []Item {
 	return slices.Concat(
-		cohortsItems(), cohortItems(), entryItems(), entriesItems(), confirmItems(),
+		cohortsItems(), cohortItems(), regroupItems(), entryItems(), entriesItems(), confirmItems(),
 		operationItems(), quarantineItems(), sourceItems(), recordItems(), accountItems(),
 		problemItems(), componentItems(),
 	)
