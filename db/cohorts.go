@@ -123,12 +123,19 @@ func (s *Store) ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string,
 // FilterChoices lists the values that a list of entries can be filtered by.
 func (s *Store) FilterChoices(ctx context.Context) (dlq.FilterChoices, error) {
 	var c dlq.FilterChoices
-	for query, into := range map[string]*[]string{
-		`select distinct error_class from cell where error_class <> '' order by 1 limit 200`:              &c.Classes,
-		`select distinct error_type from cell where error_type <> '' order by 1 limit 500`:                &c.Types,
-		`select distinct version from version_of where component = 'parser' order by version limit 200`:   &c.Parsers,
-		`select distinct content_type from cell where content_type <> '' order by content_type limit 200`: &c.ContentTypes,
+	for of, into := range map[string]*[]string{
+		"error_class from cell": &c.Classes, "error_type from cell": &c.Types, "version from version_of": &c.Parsers, "content_type from cell": &c.ContentTypes,
 	} {
+		column, table, _ := strings.Cut(of, " from ")
+		only := ""
+		if table == "version_of" {
+			only = " and component = 'parser'"
+		}
+		// From one value to the next in an index, a seek each: there are many
+		// cells to a value.
+		query := `with recursive step (v) as (select min(` + column + `) from ` + table + ` where ` + column + ` > ''` + only + `
+			union all select (select min(` + column + `) from ` + table + ` where ` + column + ` > x.v` + only + `) from step x where x.v is not null limit 501)
+			select v from step where v is not null order by v limit 500`
 		err := each(ctx, s.reader(), query, nil, func(rows *sql.Rows) error {
 			var v string
 			err := rows.Scan(&v)

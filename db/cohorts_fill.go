@@ -1,9 +1,11 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +69,7 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery
 	steps := []struct {
 		what string
 		do   func() error
-	}{{"cohorts", c.rows}, {"the sources of cohorts", c.counts}, {"the versions of cohorts", c.versions}, {"the members of cohorts", c.members},
+	}{{"cohorts", c.rows}, {"the counts of cohorts", c.counts}, {"the versions of cohorts", c.versions}, {"the sources of cohorts", c.sources}, {"the members of cohorts", c.members},
 		{"the arrivals of cohorts", c.days}, {"the alerts of cohorts", c.alerts}, {"the fixes of cohorts", c.fixes}}
 	if len(by.Sources) > 0 {
 		steps = append(steps, struct {
@@ -99,11 +101,12 @@ func (c *cohortFill) rows() error {
 // narrowed says that counts are sums over cells, and not the cohort's own.
 func (c *cohortFill) narrowed() bool { return len(c.by.Sources) > 0 || c.q.Narrows() }
 
-// counts reads in which sources a cohort's entries are, those with most of what
-// is stuck first; and where a part of it counts, how many are in which state.
+// counts reads how many entries are in which state, where a part of a cohort
+// counts. Of a list of what is stuck the other states are left out: no screen
+// shows them there, and they would be a row for each cell that there ever was.
 func (c *cohortFill) counts() error {
 	if !c.narrowed() {
-		return c.sources()
+		return nil
 	}
 	if !c.q.Narrows() {
 		return c.sums(false)
@@ -118,19 +121,32 @@ func (c *cohortFill) counts() error {
 	return c.sums(false)
 }
 
-// sources names them without adding anything up: the first entry of a cell says
-// enough.
+// sources reads in which sources a cohort's entries are, those with most of what
+// is stuck first. It steps from one source to the next in the index of cells, a
+// seek each, because most cells are of versions long gone.
 func (c *cohortFill) sources() error {
 	l, in := c.ask()
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name from fingerprint m join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id
-		where m.cohort_id in `+in+` and c.parked + c.redriving + c.quarantined + c.archived + c.resolved + c.erased > 0 group by m.cohort_id, s.id order by sum(c.parked) desc, s.name`, l.args, func(rows *sql.Rows) error {
-		var id, source string
-		if err := rows.Scan(&id, &source); err != nil {
-			return err
+	stuck := map[string]map[string]int64{}
+	for id, cohort := range c.index {
+		stuck[id] = map[string]int64{}
+		for _, under := range cohort.FailedUnder {
+			stuck[id][under.Source] += under.Parked
 		}
+	}
+	err := each(c.ctx, c.s.reader(), `with recursive step (cohort_id, member, source_id) as (
+			select m.cohort_id, m.id, (select min(c.source_id) from cell c where c.fingerprint_id = m.id) from fingerprint m where m.cohort_id in `+in+`
+			union all select x.cohort_id, x.member, (select min(c.source_id) from cell c where c.fingerprint_id = x.member and c.source_id > x.source_id) from step x where x.source_id is not null)
+		select distinct x.cohort_id, s.name from step x join source s on s.id = x.source_id
+		where exists (select 1 from cell c where c.fingerprint_id = x.member and c.source_id = x.source_id and c.parked + c.redriving + c.quarantined + c.archived + c.resolved + c.erased > 0`+c.cells(l)+`)`+l.visible("s.id"), l.args, func(rows *sql.Rows) error {
+		var id, source string
+		err := rows.Scan(&id, &source)
 		c.index[id].Sources = append(c.index[id].Sources, source)
-		return nil
+		return err
 	})
+	for id, cohort := range c.index {
+		slices.SortFunc(cohort.Sources, func(a, b string) int { return cmp.Or(cmp.Compare(stuck[id][b], stuck[id][a]), cmp.Compare(a, b)) })
+	}
+	return err
 }
 
 // sums adds up cells: of all that the viewer may see, or of what was asked for.
@@ -142,6 +158,11 @@ func (c *cohortFill) sums(whole bool) error {
 	} else {
 		condition = c.cells(l)
 	}
+	states := dlq.Statuses
+	if c.q.Open {
+		states = stuckStates
+		condition += " and " + sumOf("c", stuckStates) + " > 0"
+	}
 	for _, cohort := range c.index {
 		counts := map[dlq.Status]int64{}
 		if whole {
@@ -150,29 +171,26 @@ func (c *cohortFill) sums(whole bool) error {
 			cohort.Counts = counts
 		}
 	}
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name, sum(c.parked), sum(c.redriving), sum(c.quarantined), sum(c.archived), sum(c.resolved), sum(c.erased)
-		from fingerprint m join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id
-		where m.cohort_id in `+in+condition+` group by m.cohort_id, s.id order by sum(c.parked) desc, s.name`, l.args, func(rows *sql.Rows) error {
-		var id, source string
-		counts := make([]int64, len(dlq.Statuses))
-		into := []any{&id, &source}
+	columns := ""
+	for _, s := range states {
+		columns += ", sum(c." + string(s) + ")"
+	}
+	return each(c.ctx, c.s.reader(), `select m.cohort_id`+columns+` from fingerprint m join cell c on c.fingerprint_id = m.id where m.cohort_id in `+in+condition+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
+		var id string
+		counts := make([]int64, len(states))
+		into := []any{&id}
 		for i := range counts {
 			into = append(into, &counts[i])
 		}
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		cohort := c.index[id]
-		all, to := int64(0), cohort.Counts
+		to := c.index[id].Counts
 		if whole {
-			to = cohort.Whole
+			to = c.index[id].Whole
 		}
-		for i, status := range dlq.Statuses {
-			to[status] += counts[i]
-			all += counts[i]
-		}
-		if !whole && all > 0 {
-			cohort.Sources = append(cohort.Sources, source)
+		for i, status := range states {
+			to[status] = counts[i]
 		}
 		return nil
 	})
@@ -254,6 +272,12 @@ func (c *cohortFill) days() error {
 // seen puts the arrivals of the sources that somebody may see in the place of
 // the cohort's.
 func (c *cohortFill) seen() error {
+	for _, cohort := range c.index {
+		cohort.Arrivals, cohort.FirstSeen, cohort.LastSeen = 0, time.Time{}, time.Time{}
+	}
+	if c.q.Open {
+		return nil // no list of what is stuck shows them, and they are all the days that there ever were
+	}
 	l, in := c.ask()
 	return each(c.ctx, c.s.reader(), `select m.cohort_id, sum(d.arrivals), min(d.day), max(d.day) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id
 		where m.cohort_id in `+in+l.visible("d.source_id")+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {

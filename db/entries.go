@@ -162,6 +162,9 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 
 // CountEntries counts what a query matches, exactly.
 func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error) {
+	if n, ok, err := s.countByCells(ctx, by, q); ok || err != nil {
+		return n, err
+	}
 	f, err := s.filter(ctx, q, by)
 	if err != nil {
 		return 0, err

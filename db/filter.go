@@ -115,6 +115,9 @@ func compile(q dlq.Query, by dlq.Actor, members map[string][]int64, now time.Tim
 		}
 	}
 	if len(cells) > 0 {
+		if states := q.StatesOf(); within(states, stuckStates) { // most cells have nothing that is stuck
+			cells = append(cells, inStates("c", states))
+		}
 		f.and("e.cell_id in (select c.id from cell c where " + strings.Join(cells, " and ") + ")")
 	}
 	return f

@@ -18,8 +18,8 @@ func (s *Store) Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error) {
 		coalesce(sum(redriving), 0), coalesce(sum(archived), 0), count(case when review = 0 and parked + redriving + quarantined > 0 then 1 end) from cohort k where k.merged_into is null`
 	if len(by.Sources) > 0 {
 		query = `select coalesce(sum(case when k.review = 0 then c.parked end), 0), coalesce(sum(case when k.review = 1 then c.parked end), 0), coalesce(sum(c.quarantined), 0),
-			coalesce(sum(c.redriving), 0), coalesce(sum(c.archived), 0), count(distinct case when k.review = 0 and c.parked + c.redriving + c.quarantined > 0 then k.id end)
-			from cell c join fingerprint m on m.id = c.fingerprint_id join cohort k on k.id = m.cohort_id where ` + f.ofSourcesOf(by, "c.source_id")
+			coalesce(sum(c.redriving), 0), (select coalesce(sum(a.archived), 0) from cell a where a.archived > 0 and ` + f.ofSourcesOf(by, "a.source_id") + `), count(distinct case when k.review = 0 then k.id end)
+			from cell c join fingerprint m on m.id = c.fingerprint_id join cohort k on k.id = m.cohort_id where c.parked + c.redriving + c.quarantined > 0 and ` + f.ofSourcesOf(by, "c.source_id")
 	}
 	if _, err := s.one(ctx, query, f.args, &t.Stuck, &t.InReview, &t.Quarantined, &t.Redriving, &t.Archived, &t.Cohorts); err != nil {
 		return t, fmt.Errorf("read the totals: %w", err)

@@ -41,6 +41,15 @@ update cell set
 create index cell_open on cell (fingerprint_id, id) where parked + redriving + quarantined > 0;
 create index cell_open_source on cell (source_id, fingerprint_id, id) where parked + redriving + quarantined > 0;
 
+create index cell_archived on cell (source_id, archived) where archived > 0;
+
+-- What filters offer, a seek a value.
+create index cell_class on cell (error_class);
+create index cell_type on cell (error_type);
+create index cell_content on cell (content_type);
+
+create index entry_stuck_longest on entry (status, opened_at, id) where status = 'parked';
+
 -- The oldest of a cell, and what leaves first of it: of the stuck alone.
 create index entry_cell_oldest on entry (cell_id, opened_at) where status = 'parked';
 create index entry_cell_expiring on entry (cell_id, expires_at) where status = 'parked';
