@@ -264,6 +264,30 @@ func (o *office) moveSplits(t *rapid.T, slices int) {
 	}
 }
 
+func (o *office) checked(t *rapid.T) {
+	faults, err := o.s.Check(background)
+	if err != nil || len(faults) > 0 {
+		t.Fatalf("the check finds %q, %v", faults, err)
+	}
+}
+
+// undoEverything takes every rule back, newest first: then each fingerprint is in
+// a cohort of its own again, with whatever splits had derived from it.
+func (o *office) undoEverything(t *rapid.T) {
+	for _, rule := range o.s.Lines(o.t, `select id from grouping_rule where state <> 'undone' order by seq desc`) {
+		cohort := o.s.Lines(o.t, `select coalesce(c.merged_into, c.id) from grouping_rule r join cohort c on c.id = r.cohort_id where r.id = ?`, rule)[0]
+		if _, err := o.s.UndoGrouping(background, dlqtest.Reviewer, cohort, rule, ""); err != nil {
+			t.Fatalf("undo: %v", err)
+		}
+	}
+	if n := o.s.Int(o.t, `select count(*) - count(distinct cohort_id) from fingerprint where parent_id is null`); n != 0 {
+		t.Fatalf("%d fingerprints share a cohort though every merge was undone", n)
+	}
+	if n := o.s.Int(o.t, `select count(*) from fingerprint f join fingerprint p on p.id = f.parent_id where f.cohort_id <> p.cohort_id`); n != 0 {
+		t.Fatalf("%d parts are apart though every split was undone", n)
+	}
+}
+
 func (o *office) states(t *rapid.T) map[string]dlq.Entry {
 	list, _, err := o.s.Entries(background, dlqtest.Admin, dlq.Query{}, "", "", 500)
 	if err != nil {
@@ -349,10 +373,9 @@ func TestTheCountersHoldWhateverHappens(t *testing.T) {
 			}
 			before = o.holdsTogether(rt, before, step)
 		}
-		faults, err := s.Check(background)
-		if err != nil || len(faults) > 0 {
-			rt.Fatalf("the check finds %q, %v", faults, err)
-		}
+		o.checked(rt)
+		o.undoEverything(rt)
+		o.checked(rt)
 	})
 	t.Logf("what was done, and how often: %v", tried)
 	for _, what := range []string{"arrival", "operation", "step", "claim", "send", "delivered", "left out", "expired", "quarantine", "archive", "restore", "extend"} {

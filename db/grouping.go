@@ -102,10 +102,11 @@ func (t *Tx) followSplits(ref fingerprintRef, f dlq.Fingerprint, versions dlq.Ve
 
 func (t *Tx) splitsOf(fingerprintID int64) ([]splitOf, error) {
 	var out []splitOf
-	err := each(t.ctx, t, `select distinct r.id, r.attribute, r.component from split_value v join grouping_rule r on r.id = v.rule_id
-		where v.fingerprint_id = $1 and r.state in ('moving', 'done') order by r.id`, []any{fingerprintID}, func(rows *sql.Rows) error {
+	err := each(t.ctx, t, `select distinct r.id, r.attribute, r.component, r.seq from split_value v join grouping_rule r on r.id = v.rule_id
+		where v.fingerprint_id = $1 and r.state in ('moving', 'done') order by r.seq`, []any{fingerprintID}, func(rows *sql.Rows) error {
 		var s splitOf
-		err := rows.Scan(&s.rule, &s.by.Attribute, &s.by.Component)
+		var seq int64
+		err := rows.Scan(&s.rule, &s.by.Attribute, &s.by.Component, &seq)
 		out = append(out, s)
 		return err
 	})
@@ -339,7 +340,7 @@ func (t *Tx) touch(rule string, c groupingCohort) error {
 }
 
 func (t *Tx) addRule(r dlq.GroupingRule) error {
-	_, err := t.exec(`insert into grouping_rule (id, kind, cohort_id, state, attribute, component, made_at, actor) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err := t.exec(`insert into grouping_rule (id, kind, cohort_id, state, attribute, component, made_at, actor, seq) values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(max(seq), 0) + 1 from grouping_rule))`,
 		r.ID, r.Kind, r.CohortID, r.State, r.By.Attribute, r.By.Component, ms(t.now), r.Actor)
 	if err != nil {
 		return fmt.Errorf("keep the rule: %w", err)

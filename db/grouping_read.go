@@ -50,7 +50,7 @@ func (s *Store) Grouping(ctx context.Context, by dlq.Actor, cohortID string) (dl
 	if !found {
 		return g, dlq.Errorf(dlq.KindNotFound, "there is no such cohort")
 	}
-	g.Rules, err = groupingRules(ctx, s.reader(), `where r.id in (select rule_id from grouping_touch where cohort_id = $1) order by r.id desc limit 50`, cohortID)
+	g.Rules, err = groupingRules(ctx, s.reader(), `where r.id in (select rule_id from grouping_touch where cohort_id = $1) order by r.seq desc limit 50`, cohortID)
 	if err != nil {
 		return g, err
 	}

@@ -251,7 +251,7 @@ func (t *Tx) undoGrouping(by dlq.Actor, cohortID, ruleID, reason string) (dlq.Gr
 	if err != nil {
 		return dlq.GroupingRule{}, err
 	}
-	rules, err := groupingRules(t.ctx, t, `where r.state <> 'undone' and r.id in (select rule_id from grouping_touch where cohort_id = $1) and ($2 = '' or r.id = $2) order by r.id desc limit 1`, cohort.id, ruleID)
+	rules, err := groupingRules(t.ctx, t, `where r.state <> 'undone' and r.id in (select rule_id from grouping_touch where cohort_id = $1) and ($2 = '' or r.id = $2) order by r.seq desc limit 1`, cohort.id, ruleID)
 	if err != nil {
 		return dlq.GroupingRule{}, err
 	}
@@ -260,8 +260,8 @@ func (t *Tx) undoGrouping(by dlq.Actor, cohortID, ruleID, reason string) (dlq.Gr
 	}
 	rule := rules[0]
 	var later, laterKind string
-	found, err := t.row(`select r.id, r.kind from grouping_rule r join grouping_touch g on g.rule_id = r.id where r.state <> 'undone' and r.id > $1
-		and g.cohort_id in (select cohort_id from grouping_touch where rule_id = $1) order by r.id desc limit 1`, []any{rule.ID}, &later, &laterKind)
+	found, err := t.row(`select r.id, r.kind from grouping_rule r join grouping_touch g on g.rule_id = r.id where r.state <> 'undone' and r.seq > (select seq from grouping_rule where id = $1)
+		and g.cohort_id in (select cohort_id from grouping_touch where rule_id = $1) order by r.seq desc limit 1`, []any{rule.ID}, &later, &laterKind)
 	if err != nil {
 		return rule, fmt.Errorf("find later rules: %w", err)
 	}
@@ -307,7 +307,11 @@ func (t *Tx) unmerge(rule dlq.GroupingRule) error {
 		return fmt.Errorf("find what the merge moved: %w", err)
 	}
 	for _, from := range rule.Others {
-		if err := t.moveMembers(back[from], rule.CohortID, from); err != nil {
+		members, err := t.withDerivedSince(back[from], rule)
+		if err != nil {
+			return err
+		}
+		if err := t.moveMembers(members, rule.CohortID, from); err != nil {
 			return err
 		}
 	}
@@ -316,6 +320,21 @@ func (t *Tx) unmerge(rule dlq.GroupingRule) error {
 		return fmt.Errorf("undo the merge: %w", err)
 	}
 	return t.timesAnew(rule)
+}
+
+// withDerivedSince adds to members of a merged cohort what splits derived from
+// them since: those are undone by now, and left them in the cohort of the merge.
+func (t *Tx) withDerivedSince(members []int64, rule dlq.GroupingRule) ([]int64, error) {
+	all := slices.Clone(members)
+	for i := 0; i < len(all); i++ {
+		derived, err := t.ids(`select f.id from fingerprint f join grouping_rule r on r.id = f.rule_id where f.parent_id = $1 and f.cohort_id = $2
+			and r.seq > (select seq from grouping_rule where id = $3) order by f.id`, all[i], rule.CohortID, rule.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, derived...)
+	}
+	return all, nil
 }
 
 // unsplit gives what the split derived to the cohort that was split. Nothing is

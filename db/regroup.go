@@ -16,7 +16,7 @@ import (
 
 // MovingSplits lists the splits whose documents are on their way.
 func (s *Store) MovingSplits(ctx context.Context) ([]dlq.GroupingRule, error) {
-	return groupingRules(ctx, s.reader(), `where r.state = 'moving' order by r.id limit 100`)
+	return groupingRules(ctx, s.reader(), `where r.state = 'moving' order by r.seq limit 100`)
 }
 
 // SplitWork lists the entries that a split has yet to look at, in the order in

@@ -4,6 +4,7 @@
 -- can be undone, and stay on record when they were.
 create table grouping_rule (
     id         text    primary key,
+    seq        integer not null unique,        -- in the order in which they were made, which is the order to undo them
     kind       text    not null,               -- merge, split
     cohort_id  text    not null references cohort (id), -- merge: which stays; split: which was split
     state      text    not null,               -- moving: documents are on their way; done; undone
@@ -16,7 +17,7 @@ create table grouping_rule (
     undone_at  integer,
     undone_by  text    not null default ''
 );
-create index grouping_rule_cohort on grouping_rule (cohort_id, id);
+create index grouping_rule_cohort on grouping_rule (cohort_id, seq);
 create index grouping_rule_moving on grouping_rule (id) where state = 'moving';
 
 -- Which cohorts a rule is about, and where each stood before it.

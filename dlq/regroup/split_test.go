@@ -203,3 +203,58 @@ func TestArrivalsWhileCohortsMergeAndComeApartAreAllCounted(t *testing.T) {
 	}
 	o.MustHold(t)
 }
+
+func TestUndoingASplitAndThenTheMergeBeforeItRestoresBothCohorts(t *testing.T) {
+	o := newOffice(t)
+	other := failure{message: "no sheet", contentType: "text/csv"}
+	a := o.park(wide).Cohort
+	b := o.Park(t, dlqtest.Doc("b"), dlqtest.Defect("Other"), dlqtest.With(func(e *dlq.Envelope) { e.ContentType, e.ErrorMessage = "text/plain", other.message })).Cohort
+	if _, err := o.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: a, Others: []string{b}, Reason: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	rule := o.split(a, dlq.SplitBy{Attribute: dlq.SplitContentType}, "text/plain")
+	if err := placeAsBefore(o, rule); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.stuck(rule.Others[0]); got != 1 {
+		t.Fatalf("%d went out", got)
+	}
+	for range 2 {
+		if _, err := o.UndoGrouping(background, dlqtest.Reviewer, a, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x, y := o.stuck(a), o.stuck(b); x != 1 || y != 1 {
+		t.Errorf("%d and %d, want one each as before", x, y)
+	}
+	if r := o.Park(t, dlqtest.Doc("b2"), dlqtest.Defect("Other")); r.Cohort != b {
+		t.Error("a new failure does not go where it went before")
+	}
+	o.MustHold(t)
+}
+
+// placeAsBefore moves the documents of a split by the fingerprints that they
+// have, which are not made from their texts.
+func placeAsBefore(o *office, rule dlq.GroupingRule) error {
+	ids, err := o.SplitWork(background, rule.ID)
+	if err != nil {
+		return err
+	}
+	members, err := o.SplitMembers(background, rule.ID)
+	if err != nil {
+		return err
+	}
+	attempts, err := o.RegroupAttempts(background, ids, members)
+	if err != nil {
+		return err
+	}
+	var placed []dlq.Placed
+	for _, a := range attempts {
+		placed = append(placed, dlq.Placed{RegroupAttempt: a, Now: dlq.Fingerprint{Algorithm: "f1", Confidence: "high"}})
+	}
+	_, _, err = o.MoveSplit(background, rule.ID, placed, ids[len(ids)-1])
+	if err != nil {
+		return err
+	}
+	return o.FinishSplit(background, rule.ID)
+}
