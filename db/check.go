@@ -13,7 +13,7 @@ import (
 // gap. Each fault is a line that names it.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var faults []string
-	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
 		found, err := check(ctx)
 		if err != nil {
 			return faults, fmt.Errorf("check the database: %w", err)
@@ -70,14 +70,35 @@ func (s *Store) checkCohorts(ctx context.Context) ([]string, error) {
 	return append(found, more...), err
 }
 
+const recountOrder = `select f.cohort_id as id, min(e.opened_at) as oldest_opened, min(e.expires_at) as next_expiry
+	from entry e join fingerprint f on f.id = e.fingerprint_id where e.status = 'parked' group by f.cohort_id`
+
+func (s *Store) checkCohortOrder(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'cohort ' || c.id || ' names another ' || case when c.oldest_opened is distinct from r.oldest_opened then 'oldest' else 'expiry' end || ' than its entries have'
+		from cohort c left join (`+recountOrder+`) r on r.id = c.id
+		where c.oldest_opened is distinct from r.oldest_opened or c.next_expiry is distinct from r.next_expiry order by c.id limit 100`)
+}
+
 // recountCells counts entries anew as cell_month has them.
 const recountCells = `select e.cell_id, cast(strftime('%Y', e.opened_at / 1000, 'unixepoch') as integer) * 12 + cast(strftime('%m', e.opened_at / 1000, 'unixepoch') as integer) - 1 as month, e.status, count(*) as entries
 	from entry e group by 1, 2, 3`
 
+// sumOfMonths is what the months of each cell add up to.
+const sumOfMonths = `select cell_id as id, coalesce(sum(case when status = 'parked' then entries end), 0) as parked, coalesce(sum(case when status = 'redriving' then entries end), 0) as redriving,
+	coalesce(sum(case when status = 'quarantined' then entries end), 0) as quarantined, coalesce(sum(case when status = 'archived' then entries end), 0) as archived,
+	coalesce(sum(case when status = 'resolved' then entries end), 0) as resolved, coalesce(sum(case when status = 'erased' then entries end), 0) as erased from cell_month group by cell_id`
+
 func (s *Store) checkCells(ctx context.Context) ([]string, error) {
-	return s.lines(ctx, `select 'cell ' || coalesce(m.cell_id, r.cell_id) || ' in month ' || coalesce(m.month, r.month) || ' counts ' || coalesce(m.entries, 0) || ' ' || coalesce(m.status, r.status) || ' and has ' || coalesce(r.entries, 0)
-		from cell_month m full outer join (`+recountCells+`) r on r.cell_id = m.cell_id and r.month = m.month and r.status = m.status
-		where coalesce(m.entries, 0) <> coalesce(r.entries, 0) limit 100`)
+	found, err := s.lines(ctx, `select 'cell ' || l.id || ' counts other entries than its months' from cell l left join (`+sumOfMonths+`) m on m.id = l.id
+		where l.parked <> coalesce(m.parked, 0) or l.redriving <> coalesce(m.redriving, 0) or l.quarantined <> coalesce(m.quarantined, 0)
+		or l.archived <> coalesce(m.archived, 0) or l.resolved <> coalesce(m.resolved, 0) or l.erased <> coalesce(m.erased, 0) order by l.id limit 100`)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.lines(ctx, `select 'cell ' || x.cell_id || ' in month ' || x.month || ' counts ' || sum(x.counted) || ' ' || x.status || ' and has ' || sum(x.has)
+		from (select cell_id, month, status, entries as counted, 0 as has from cell_month union all select r.cell_id, r.month, r.status, 0, r.entries from (`+recountCells+`) r) x
+		group by x.cell_id, x.month, x.status having sum(x.counted) <> sum(x.has) limit 100`)
+	return append(found, more...), err
 }
 
 // recountSources compares what the days of each source say is stuck with the
@@ -111,8 +132,8 @@ func (s *Store) checkAudit(ctx context.Context) ([]string, error) {
 	return []string{fault}, nil
 }
 
-// RepairCounters sets the counters of cohorts, cells and operations to what a
-// recount finds, and a cohort's arrivals to the sum of its days. The days of a
+// RepairCounters sets the counters of cohorts, cells and operations, and the
+// times that cohorts are ordered by, to what a recount finds, and a cohort's arrivals to the sum of its days. The days of a
 // source keep what they say; what they leave out is put right today.
 func (s *Store) RepairCounters(ctx context.Context) error {
 	return s.update(ctx, func(tx *Tx) error {
@@ -121,6 +142,8 @@ func (s *Store) RepairCounters(ctx context.Context) error {
 			`update cohort set arrivals = (select coalesce(sum(d.arrivals), 0) from fingerprint f join fingerprint_day d on d.fingerprint_id = f.id where f.cohort_id = cohort.id)`,
 			`delete from cell_month`,
 			`insert into cell_month (cell_id, month, status, entries) ` + recountCells,
+			`update cell set (parked, redriving, quarantined, archived, resolved, erased) = (select coalesce(max(m.parked), 0), coalesce(max(m.redriving), 0), coalesce(max(m.quarantined), 0), coalesce(max(m.archived), 0), coalesce(max(m.resolved), 0), coalesce(max(m.erased), 0) from (` + sumOfMonths + `) m where m.id = cell.id)`,
+			`update cohort set oldest_opened = ` + oldestOfMembers + `, next_expiry = ` + expiryOfMembers,
 			`update operation set (total, waiting, in_flight, settled, left_out, cancelled) = (select coalesce(max(i.total), 0), coalesce(max(i.waiting), 0), coalesce(max(i.in_flight), 0), coalesce(max(i.settled), 0), coalesce(max(i.left_out), 0), coalesce(max(i.cancelled), 0) from (` + recountOperations + `) i where i.id = operation.id)`,
 		} {
 			if _, err := tx.exec(statement); err != nil {

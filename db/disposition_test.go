@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/db/dbtest"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
@@ -243,7 +244,7 @@ func TestTheSweepOfDispositionsReadsNoTable(t *testing.T) {
 	}
 	for q, plan := range plans {
 		for _, line := range plan {
-			if readsAll(line) && !strings.HasPrefix(q, "insert into") && !strings.HasSuffix(q, "from audit order by seq desc limit 1") {
+			if db.ReadsWhole(line) && !strings.HasPrefix(q, "insert into") && !strings.HasSuffix(q, "from audit order by seq desc limit 1") {
 				t.Errorf("%s\n\tin the plan of %.200s", line, strings.Join(strings.Fields(q), " "))
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dlo/dlq"
@@ -201,14 +202,16 @@ func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (rolled filter, whole bool)
 	return r, whole
 }
 
+// countCells adds up the counters of cells.
 func (f *filter) countCells() string {
-	query := "select coalesce(sum(m.entries), 0) from "
-	if len(f.cells) > 0 {
-		query += "cell c cross join cell_month m on m.cell_id = c.id where " + strings.Join(f.cells, " and ") + " and "
-	} else {
-		query += "cell_month m where "
+	where := f.cells
+	if condition := inStates("c", f.statuses); condition != "" {
+		where = append(slices.Clone(where), condition)
 	}
-	return query + "m.status in (" + statusNames(f.statuses) + ")"
+	if len(where) == 0 {
+		where = []string{"1 = 1"}
+	}
+	return "select coalesce(sum(" + sumOf("c", f.statuses) + "), 0) from cell c where " + strings.Join(where, " and ")
 }
 
 // exactFilter is filter for what acts on a set or hands it out: it waits for a

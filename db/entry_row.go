@@ -90,7 +90,7 @@ func (t *Tx) entryByDLQID(id string) (entryRow, bool, error) {
 }
 
 func (e entryRow) place() place {
-	return place{e.status, e.resolution, e.sourceID, e.cellID, e.fingerprintID, e.cohort, e.review, e.openedAt, e.episode}
+	return place{e.status, e.resolution, e.sourceID, e.cellID, e.fingerprintID, e.cohort, e.review, e.openedAt, e.expiresAt, e.episode}
 }
 
 func (e entryRow) evidencePosition() dlq.Position {

@@ -301,6 +301,7 @@ func (t *Tx) moveMembers(members []int64, from, to string) error {
 	}
 	t.job.cohort(from).arrivals -= counts.arrivals
 	t.job.cohort(to).arrivals += counts.arrivals
+	t.reorder(from, to)
 	for _, id := range members {
 		if _, err := t.exec(`update fingerprint set cohort_id = $1 where id = $2 and cohort_id = $3`, to, id, from); err != nil {
 			return fmt.Errorf("move a member: %w", err)

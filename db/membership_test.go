@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
 )
@@ -36,7 +37,7 @@ func TestFirstMembersAreTheFirstOfTheMembers(t *testing.T) {
 					}
 					asked++
 					for _, line := range plan {
-						if readsAll(line) {
+						if db.ReadsWhole(line) {
 							t.Errorf("%q: %s in the plan of %.200s", text, line, strings.Join(strings.Fields(statement), " "))
 						}
 					}

@@ -36,6 +36,9 @@ type Options struct {
 	Synchronous string
 	// BatchMost is how many jobs one commit takes at most; 1024 by default.
 	BatchMost int
+	// Asked is told every question to the readers, before it is asked. Tests hold
+	// the plans of what screens ask to account; nil: nobody is told.
+	Asked func(query string, args []any)
 }
 
 // Store is the database. It is safe for concurrent use.
@@ -47,6 +50,7 @@ type Store struct {
 	clock  func() time.Time
 	key    []byte
 	codec  codec
+	asked  func(query string, args []any)
 }
 
 // ErrNewerSchema says that a newer version of the program has written here.
@@ -83,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	s := &Store{path: o.Path, read: read, write: write, clock: o.Clock, key: o.Key}
+	s := &Store{path: o.Path, read: read, write: write, clock: o.Clock, key: o.Key, asked: o.Asked}
 	if s.codec, err = newCodec(); err != nil {
 		return nil, errors.Join(err, s.closeHandles())
 	}

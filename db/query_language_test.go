@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
 )
@@ -129,7 +130,7 @@ func TestListsAndCountsReadWhatTheyNeed(t *testing.T) {
 	for _, text := range []string{"", "status:open", "status:parked", "status:archived,resolved", "-status:parked"} {
 		for _, sort := range []dlq.EntrySort{dlq.SortLastSeen, dlq.SortOldest, dlq.SortExpires, dlq.SortAttempts} {
 			for step := range listPlan(t, s, dlqtest.Admin, text, sort) {
-				if readsAll(step) {
+				if db.ReadsWhole(step) {
 					t.Errorf("%q by %s: %s", text, sort, step)
 				}
 			}
@@ -148,7 +149,7 @@ func TestListsAndCountsReadWhatTheyNeed(t *testing.T) {
 	for _, text := range []string{"doc-17", `"E1 at offset"`, "-root doc-17 status:parked", "label:region=eu", "url:wiki", "doc-17 source:wiki age:>1h", "owner:me@example.com", "id:doc-3 status:open", "sha256:" + dlqtest.Digest("7")[:10] + " source:wiki", "status:open", "parser:!current", "disposition:waiting status:parked"} {
 		for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
 			for step := range listPlan(t, s, by, text, dlq.SortLastSeen) {
-				if readsAll(step) {
+				if db.ReadsWhole(step) {
 					t.Errorf("%q for %v: %s", text, by.Sources, step)
 				}
 				if (strings.Contains(text, "doc") || strings.HasPrefix(text, "sha256")) && strings.Contains(step, "entry_by_status") {

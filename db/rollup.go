@@ -24,6 +24,7 @@ type cohortDelta struct {
 	arrivals  int64
 	firstSeen int64
 	lastSeen  int64
+	order     orderDelta
 }
 
 type cellMonth struct {
@@ -74,6 +75,7 @@ func (d deltas) add(o deltas) {
 		have.arrivals += c.arrivals
 		have.lastSeen = max(have.lastSeen, c.lastSeen)
 		have.firstSeen = earliest(have.firstSeen, c.firstSeen)
+		have.order.add(c.order)
 	}
 	for k, n := range o.cells {
 		d.cells[k] += n
@@ -112,6 +114,7 @@ type place struct {
 	cohort      string
 	review      bool
 	openedAt    time.Time
+	expiresAt   time.Time
 	episode     int64
 }
 
@@ -125,6 +128,7 @@ func (t *Tx) countMove(was, is place) {
 	}
 	d.cohort(is.cohort).status[is.status]++
 	d.cells[cellMonth{is.cell, monthOf(is.openedAt), is.status}]++
+	d.orderMove(was, is)
 	today := dayOf(t.now)
 	if was.status == dlq.StatusParked && (is.status != dlq.StatusParked || was.review != is.review) {
 		d.source(sourceDay{was.source, today, was.review}).unparked++
@@ -172,21 +176,37 @@ func (t *Tx) applyDeltas() error {
 		c := d.cohorts[id]
 		if _, err := t.exec(`update cohort set parked = parked + $1, redriving = redriving + $2, quarantined = quarantined + $3,
 			archived = archived + $4, resolved = resolved + $5, erased = erased + $6, arrivals = arrivals + $7,
-			first_seen = case when $8 > 0 and $8 < first_seen then $8 else first_seen end, last_seen = max(last_seen, $9)
+			first_seen = case when $8 > 0 and $8 < first_seen then $8 else first_seen end, last_seen = max(last_seen, $9),
+			returned_at = case when parked + redriving + quarantined = 0 and archived + resolved + erased > 0 and $1 + $2 + $3 > 0 then $11 else returned_at end
 			where id = $10`,
 			c.status[dlq.StatusParked], c.status[dlq.StatusRedriving], c.status[dlq.StatusQuarantined],
 			c.status[dlq.StatusArchived], c.status[dlq.StatusResolved], c.status[dlq.StatusErased], c.arrivals,
-			c.firstSeen, c.lastSeen, id); err != nil {
+			c.firstSeen, c.lastSeen, id, ms(t.now)); err != nil {
 			return fmt.Errorf("count in cohort: %w", err)
 		}
+		if err := t.applyOrder(id, c.order); err != nil {
+			return err
+		}
 	}
+	cells := map[int64]map[dlq.Status]int64{}
 	for k, n := range d.cells {
 		if n == 0 {
 			continue
 		}
+		if cells[k.cell] == nil {
+			cells[k.cell] = map[dlq.Status]int64{}
+		}
+		cells[k.cell][k.status] += n
 		if _, err := t.exec(`insert into cell_month (cell_id, month, status, entries) values ($1, $2, $3, $4)
 			on conflict (cell_id, month, status) do update set entries = entries + excluded.entries`,
 			k.cell, k.month, k.status, n); err != nil {
+			return fmt.Errorf("count in cell: %w", err)
+		}
+	}
+	for id, c := range cells {
+		if _, err := t.exec(`update cell set parked = parked + $1, redriving = redriving + $2, quarantined = quarantined + $3,
+			archived = archived + $4, resolved = resolved + $5, erased = erased + $6 where id = $7`,
+			c[dlq.StatusParked], c[dlq.StatusRedriving], c[dlq.StatusQuarantined], c[dlq.StatusArchived], c[dlq.StatusResolved], c[dlq.StatusErased], id); err != nil {
 			return fmt.Errorf("count in cell: %w", err)
 		}
 	}

@@ -108,9 +108,15 @@ type reader interface {
 	rows(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-type poolReader struct{ db *sql.DB }
+type poolReader struct {
+	db    *sql.DB
+	asked func(query string, args []any)
+}
 
 func (p poolReader) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if p.asked != nil {
+		p.asked(query, args)
+	}
 	return p.db.QueryContext(ctx, query, args...)
 }
 
@@ -118,7 +124,7 @@ func (t *Tx) rows(_ context.Context, query string, args ...any) (*sql.Rows, erro
 	return t.query(query, args...)
 }
 
-func (s *Store) reader() reader { return poolReader{s.read} }
+func (s *Store) reader() reader { return poolReader{s.read, s.asked} }
 
 // one reads the first row of a query, and answers whether there was one.
 func one(ctx context.Context, r reader, query string, args []any, into ...any) (bool, error) {

@@ -76,6 +76,10 @@ type Cohort struct {
 	Expiring     int64     // parked entries that leave within seven days
 	FailedUnder  []VersionCount
 	Daily        []int64 // arrivals of the last 30 days, oldest first
+	// Whole has the counts of all of its entries that the viewer may see, where
+	// Counts has those of the cells that were asked for. Nil: they are the same.
+	Whole    map[Status]int64
+	Standing CohortStanding
 }
 
 // Parked is how many of its entries are stuck now.
@@ -248,31 +252,6 @@ type Note struct {
 	Body      string
 }
 
-// CohortQuery is what is asked of the cohorts. The zero value is all of them,
-// by depth.
-type CohortQuery struct {
-	ID     string // an id, or one of its fingerprints
-	Review *bool
-	Status Status // with at least one entry in it
-	Open   bool   // with at least one entry that is parked, redriving or quarantined
-	Source string
-	Class  string
-	Text   string // in its type, template or frame
-	Having Query  // with at least one entry that this matches
-	Sort   CohortSort
-}
-
-// CohortSort names an order of the cohorts.
-type CohortSort string
-
-// The orders.
-const (
-	CohortsByDepth    CohortSort = "parked"
-	CohortsByLastSeen CohortSort = "last_seen"
-	CohortsByArrivals CohortSort = "arrivals"
-	CohortsByAge      CohortSort = "oldest"
-)
-
 // Totals are the figures that lead every page: totals, never a rate.
 type Totals struct {
 	Stuck        int64 // parked, low confidence aside: the depth
@@ -283,8 +262,9 @@ type Totals struct {
 	Cohorts      int64
 	Oldest       time.Time
 	OldestSource string
-	Expiring     int64 // within seven days
-	NetWeek      int64 // what depth gained in seven days
+	Expiring     int64     // within seven days
+	NetWeek      int64     // what depth gained in seven days
+	Since        time.Time // the day of the first arrival that is counted; zero without one
 }
 
 // VersionMonth counts the entries of a cohort that failed under a set of

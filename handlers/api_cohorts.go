@@ -92,14 +92,16 @@ func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
 
 // listCohorts is GET /cohorts. q is the query language: a cohort is listed if it
 // has an entry that matches; a bare word is looked for in what the cohort says of
-// itself, its type, template and frame.
+// itself, its type, template and frame. The counts are of the entries that match
+// what the query says of source, class, type, reason, stage, content and versions.
 func (h *Handlers) listCohorts(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	limit, cursor, err := page(c)
 	if err != nil {
 		return err
 	}
-	sort, err := sortBy(c, dlq.CohortsByDepth, dlq.CohortsByLastSeen, dlq.CohortsByArrivals, dlq.CohortsByAge)
+	// The first is what nobody asked for otherwise.
+	sort, err := sortBy(c, append([]dlq.CohortSort{dlq.CohortsByDepth}, dlq.CohortSorts...)...)
 	if err != nil {
 		return err
 	}
@@ -108,13 +110,7 @@ func (h *Handlers) listCohorts(c echo.Context) error {
 	if len(bad) > 0 {
 		return dlq.QueryError(bad)
 	}
-	for _, t := range terms.Terms {
-		if t.Key == "" && !t.Negated && q.Text == "" {
-			q.Text = t.Values[0]
-		} else {
-			q.Having.Terms = append(q.Having.Terms, t)
-		}
-	}
+	q = q.WithQuery(terms)
 	if q.Status != "" && !q.Status.Valid() {
 		return dlq.Invalid("the list was not understood", dlq.Fault{Pointer: "/status", Detail: "a status expected"})
 	}

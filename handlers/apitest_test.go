@@ -101,6 +101,8 @@ func newAPIWith(t *testing.T, o db.Options, payloadLimit int64) *apiServer {
 	a := &apiServer{t: t, folder: t.TempDir(), clock: &apiClock{now: apiStart}, log: &apiLog{}, guard: outbound.NewGuard(), client: &http.Client{Transport: &http.Transport{}}, contract: apiContractOf(t), tokens: map[string]string{}}
 	o.Path, o.Key, o.Clock = filepath.Join(a.folder, "dlo.db"), bytes.Repeat([]byte{7}, 32), a.clock.Now
 	o.Synchronous = "OFF" // what a power cut does is another test's claim
+	var plans plans
+	plans.watch(&o)
 	var err error
 	if a.store, err = db.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -124,6 +126,7 @@ func newAPIWith(t *testing.T, o db.Options, payloadLimit int64) *apiServer {
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
+		plans.hold(t, a.store)
 		if err := a.store.Close(); err != nil {
 			t.Errorf("close the store: %v", err)
 		}

@@ -105,12 +105,21 @@ func shortVersion(version string) string {
 
 // situation is what decides the next step of a cohort.
 type situation struct {
+	need        dlq.Need // the home page is ordered by it
 	parked      int64
 	quarantined int64
 	redriving   int64
 	expiring    int64
-	fix         string // a version that runs now and that nothing failed under: "parser 20251230"
-	today       int64  // arrivals
+	alerts      int64  // that fire on it
+	flood       bool   // many more arrivals today than before
+	back        int64  // that failed under a declared fix
+	backUnder   string // that fix
+	untested    string // a declared fix that runs now, with nothing sent since
+	fix         string // what runs now and may be a fix: one that was declared and tested, or a version that nothing failed under
+	declared    bool   // somebody said that it is a fix
+	undeployed  string // a declared fix that does not run
+	disposition dlq.Disposition
+	today       int64 // arrivals
 	daysBefore  []int64
 	hasTarget   bool
 	source      string // where a target would be set
@@ -140,38 +149,38 @@ const (
 	toArrivals
 	toFlight
 	toSource
+	toAlerts
 )
 
-// A burst is at least burstTimes as many arrivals today as on a mean day of
-// those before, and at least burstLeast.
-const (
-	burstTimes = 5
-	burstLeast = 20
-)
-
-// nextStep says what to do about a cohort: one verb, and why. The first rule
-// that fits wins. What is on its way comes before the proposal to send more,
-// and a fix that cannot be tried for want of a target is said to be there.
+// nextStep says what to do about a cohort: one verb, and why. The need comes
+// first, so that the list is ordered by what it says; within it the first rule
+// that fits wins. What is on its way comes before the proposal to send more, and
+// a fix that cannot be tried for want of a target is said to be there.
 func nextStep(s situation) step {
-	switch {
-	case s.quarantined > 0:
-		return step{"Decide", counted(s.quarantined, "document is", "documents are") + " in quarantine", components.Held, toQuarantine}
-	case s.expiring > 0:
+	switch s.need {
+	case dlq.NeedDecided:
+		return step{"Decided", dispositionWords[s.disposition][0], components.Plain, toCohort}
+	case dlq.NeedLook:
+		return stepLook(s)
+	case dlq.NeedTest:
+		if !s.hasTarget {
+			return step{"Set a target", shortVersion(s.untested) + " is live, and nothing can be sent", components.Plain, toSource}
+		}
+		return step{"Test the fix", shortVersion(s.untested) + " is live", components.Plain, toRedrive}
+	case dlq.NeedDeadline:
 		return step{"Decide", counted(s.expiring, "leaves", "leave") + " within 7 days", components.Deadline, toExpiring}
+	case dlq.NeedVerdict:
+		return step{"Decide", counted(s.quarantined, "document is", "documents are") + " in quarantine", components.Held, toQuarantine}
+	}
+	switch {
 	case s.redriving > 0:
 		return step{"Wait", counted(s.redriving, "document is", "documents are") + " being redriven", components.Plain, toFlight}
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
-		switch {
-		case s.passed > 0 && s.refuted == 0:
-			return step{"Redrive all", counted(s.proven, "test", "tests") + " got past it", components.Plain, toRedrive}
-		case s.proven+s.refuted > 0:
-			return step{"Look", fmt.Sprintf("%s of %s got past it", grouped(s.proven), counted(s.proven+s.refuted, "test", "tests")), components.Plain, toReplays}
-		}
-		return step{"Test the fix", shortVersion(s.fix) + " is live", components.Plain, toRedrive}
-	case burst(s.today, s.daysBefore):
-		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before", components.Bad, toArrivals}
+		return stepFix(s)
+	case s.undeployed != "" && s.parked > 0:
+		return step{"Deploy", shortVersion(s.undeployed) + " is declared a fix", components.Plain, toCohort}
 	case s.parked > 0 && !s.hasTarget && s.fix != "":
-		return step{"Set a target", shortVersion(s.fix) + " is live, and nothing can be sent", components.Plain, toSource}
+		return step{"Set a target", shortVersion(s.fix) + " runs now, and nothing can be sent", components.Plain, toSource}
 	case s.parked > 0 && !s.hasTarget:
 		return step{"Set a target", "without one nothing can be redriven", components.Plain, toSource}
 	case s.parked > 0:
@@ -180,8 +189,34 @@ func nextStep(s situation) step {
 	return step{"", "nothing is stuck", components.Plain, toCohort}
 }
 
-func burst(today int64, before []int64) bool {
-	return today >= burstLeast && float64(today) >= burstTimes*mean(before)
+// stepLook says what there is to look at: what came back after its fix, a
+// flood, or an alert.
+func stepLook(s situation) step {
+	alert := ""
+	if s.alerts > 0 {
+		alert = " · alert"
+	}
+	switch {
+	case s.back > 0:
+		return step{"Look", counted(s.back, "failed", "failed") + " under " + shortVersion(s.backUnder) + ", its declared fix" + alert, components.Bad, toCohort}
+	case s.flood:
+		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before" + alert, components.Bad, toArrivals}
+	}
+	return step{"Look", counted(s.alerts, "alert fires", "alerts fire") + " on it", components.Bad, toAlerts}
+}
+
+// stepFix is what to do with a version that runs now and was tried, or that
+// nobody declared a fix.
+func stepFix(s situation) step {
+	switch {
+	case s.passed > 0 && s.refuted == 0:
+		return step{"Redrive all", counted(s.proven, "test", "tests") + " got past it", components.Plain, toRedrive}
+	case s.proven+s.refuted > 0:
+		return step{"Look", fmt.Sprintf("%s of %s got past it", grouped(s.proven), counted(s.proven+s.refuted, "test", "tests")), components.Plain, toReplays}
+	case s.declared:
+		return step{"Look", "what was sent since " + shortVersion(s.fix) + " is live proves nothing", components.Plain, toReplays}
+	}
+	return step{"Try one", shortVersion(s.fix) + " runs now", components.Plain, toRedrive}
 }
 
 func mean(days []int64) float64 {
@@ -204,10 +239,28 @@ func meanWords(days []int64) string {
 }
 
 // situationOf gathers what decides a cohort's next step.
-func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive) situation {
-	s := situation{parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring}
-	if component, version, ok := liveFix(c, known.running); ok {
-		s.fix = shownLine(withComponent(component, version), 80).String()
+func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive, now time.Time) situation {
+	s := situation{need: dlq.NeedOf(c, now), parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring,
+		alerts: c.Standing.Alerts, flood: dlq.Flood(c.Daily), disposition: c.Disposition}
+	component, version := "", ""
+	for _, f := range c.Standing.Fixes {
+		name := fixName(f.Component, f.Version)
+		switch {
+		case f.Returned > 0 && s.back == 0:
+			s.back, s.backUnder = f.Returned, name
+		case f.Untested && s.untested == "":
+			s.untested = name
+		case f.Covers > 0 && version == "":
+			component, version, s.declared = f.Component, f.Version, true
+		case !f.Runs && f.Returned == 0 && s.undeployed == "":
+			s.undeployed = name
+		}
+	}
+	if version == "" {
+		component, version, _ = liveFix(c, known.running)
+	}
+	if version != "" {
+		s.fix = fixName(component, version)
 		tests := summarise(slices.DeleteFunc(slices.Clone(replays), func(r dlq.Redrive) bool { return !ranUnder(r, component, version) }))
 		s.proven, s.refuted, s.passed = tests.proven, tests.refuted, tests.passed
 	}
@@ -221,6 +274,10 @@ func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive) situat
 		s.hasTarget = s.hasTarget || known.hasTarget(name)
 	}
 	return s
+}
+
+func fixName(component, version string) string {
+	return shownLine(withComponent(component, version), 80).String()
 }
 
 // ranUnder says whether a replay ran under a version of a component: as its
@@ -247,6 +304,8 @@ func stepHref(s step, c dlq.Cohort, source string) string {
 		return cohortHref(c.ID) + "#prove"
 	case toReplays:
 		return cohortHref(c.ID) + "#replays"
+	case toAlerts:
+		return "/alerts"
 	case toArrivals:
 		return cohortHref(c.ID) + "#arrivals-title"
 	}

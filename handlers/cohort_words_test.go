@@ -19,25 +19,29 @@ func TestNextStepTakesTheFirstRuleThatFits(t *testing.T) {
 		tone components.Tone
 		to   stepTarget
 	}{
-		{"poison first, whatever else", situation{parked: 9, quarantined: 3, expiring: 2, redriving: 1, fix: "parser 2", hasTarget: true}, "Decide", "3 documents are in quarantine", components.Held, toQuarantine},
-		{"one poison", situation{quarantined: 1}, "Decide", "1 document is in quarantine", components.Held, toQuarantine},
-		{"expiring before a fix", situation{parked: 97, expiring: 22, fix: "parser 2", hasTarget: true}, "Decide", "22 leave within 7 days", components.Deadline, toExpiring},
-		{"on the way before sending more", situation{parked: 97, redriving: 4, fix: "parser 2", hasTarget: true}, "Wait", "4 documents are being redriven", components.Plain, toFlight},
-		{"a fix is live", situation{parked: 409, fix: "parser 20251230", hasTarget: true, today: 100, daysBefore: calm}, "Test the fix", "parser 20251230 is live", components.Plain, toRedrive},
-		{"a fix with nothing stuck", situation{fix: "parser 2", hasTarget: true}, "", "nothing is stuck", components.Plain, toCohort},
-		{"a burst", situation{parked: 1306, hasTarget: true, today: 1306, daysBefore: calm}, "Look", "1,306 arrivals today, 2 on a day before", components.Bad, toArrivals},
-		{"a burst of something new", situation{parked: 20, hasTarget: true, today: 20, daysBefore: []int64{0, 0}}, "Look", "20 arrivals today, 0 on a day before", components.Bad, toArrivals},
-		{"too few for a burst", situation{parked: 19, hasTarget: true, today: 19, daysBefore: []int64{0, 0}}, "Look", "no version has changed since", components.Plain, toCohort},
-		{"no burst for a busy cohort", situation{parked: 99, hasTarget: true, today: 99, daysBefore: []int64{20, 20}}, "Look", "no version has changed since", components.Plain, toCohort},
-		{"a fix that names its program", situation{parked: 9, fix: "intake-parser@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "intake-parser@20251230 is live", components.Plain, toRedrive},
-		{"a fix with a long name", situation{parked: 9, fix: "intake-parser-for-leases@20251230", hasTarget: true, daysBefore: calm}, "Test the fix", "20251230 is live", components.Plain, toRedrive},
-		{"a fix that every test got past", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, passed: 2, daysBefore: calm}, "Redrive all", "3 tests got past it", components.Plain, toRedrive},
-		{"a fix of which some tests failed", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 3, refuted: 1, passed: 3, daysBefore: calm}, "Look", "3 of 4 tests got past it", components.Plain, toReplays},
-		{"a fix that led to the next defect alone", situation{parked: 9, fix: "parser 2", hasTarget: true, proven: 2, daysBefore: calm}, "Look", "2 of 2 tests got past it", components.Plain, toReplays},
-		{"a fix that is none", situation{parked: 9, fix: "parser 2", hasTarget: true, refuted: 1, daysBefore: calm}, "Look", "0 of 1 test got past it", components.Plain, toReplays},
-		{"a fix without a target", situation{parked: 9, fix: "parser 2"}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
-		{"no target", situation{parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
-		{"nothing known", situation{parked: 9, hasTarget: true}, "Look", "no version has changed since", components.Plain, toCohort},
+		{"an alert first, whatever else", situation{need: dlq.NeedLook, alerts: 1, parked: 9, quarantined: 3, expiring: 2, redriving: 1, untested: "parser 2", hasTarget: true}, "Look", "1 alert fires on it", components.Bad, toAlerts},
+		{"what came back after its fix", situation{need: dlq.NeedLook, alerts: 1, back: 3, backUnder: "parser 2", parked: 9, hasTarget: true}, "Look", "3 failed under parser 2, its declared fix · alert", components.Bad, toCohort},
+		{"a flood", situation{need: dlq.NeedLook, flood: true, parked: 1306, hasTarget: true, today: 1306, daysBefore: calm}, "Look", "1,306 arrivals today, 2 on a day before", components.Bad, toArrivals},
+		{"a flood with an alert", situation{need: dlq.NeedLook, flood: true, alerts: 1, parked: 20, hasTarget: true, today: 20, daysBefore: []int64{0, 0}}, "Look", "20 arrivals today, 0 on a day before · alert", components.Bad, toArrivals},
+		{"a declared fix is live", situation{need: dlq.NeedTest, untested: "parser 20251230", parked: 409, expiring: 3, quarantined: 2, hasTarget: true}, "Test the fix", "parser 20251230 is live", components.Plain, toRedrive},
+		{"a declared fix without a target", situation{need: dlq.NeedTest, untested: "parser 2", parked: 9}, "Set a target", "parser 2 is live, and nothing can be sent", components.Plain, toSource},
+		{"expiring before poison", situation{need: dlq.NeedDeadline, parked: 97, expiring: 22, quarantined: 3, fix: "parser 2", hasTarget: true}, "Decide", "22 leave within 7 days", components.Deadline, toExpiring},
+		{"poison", situation{need: dlq.NeedVerdict, parked: 9, quarantined: 3, fix: "parser 2", hasTarget: true}, "Decide", "3 documents are in quarantine", components.Held, toQuarantine},
+		{"one poison", situation{need: dlq.NeedVerdict, quarantined: 1}, "Decide", "1 document is in quarantine", components.Held, toQuarantine},
+		{"what was decided", situation{need: dlq.NeedDecided, disposition: "needs_code", parked: 9, quarantined: 3, alerts: 1}, "Decided", "needs code", components.Plain, toCohort},
+		{"on the way before sending more", situation{need: dlq.NeedNothing, parked: 97, redriving: 4, fix: "parser 2", hasTarget: true}, "Wait", "4 documents are being redriven", components.Plain, toFlight},
+		{"a version that nobody declared a fix", situation{need: dlq.NeedNothing, parked: 409, fix: "parser 20251230", hasTarget: true, daysBefore: calm}, "Try one", "parser 20251230 runs now", components.Plain, toRedrive},
+		{"one with a long name", situation{need: dlq.NeedNothing, parked: 9, fix: "intake-parser-for-leases@20251230", hasTarget: true}, "Try one", "20251230 runs now", components.Plain, toRedrive},
+		{"a fix with nothing stuck", situation{need: dlq.NeedNothing, fix: "parser 2", hasTarget: true}, "", "nothing is stuck", components.Plain, toCohort},
+		{"a fix that is not deployed", situation{need: dlq.NeedNothing, parked: 9, undeployed: "parser 20251230", hasTarget: true}, "Deploy", "parser 20251230 is declared a fix", components.Plain, toCohort},
+		{"a fix that every test got past", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2", hasTarget: true, proven: 3, passed: 2}, "Redrive all", "3 tests got past it", components.Plain, toRedrive},
+		{"a fix of which some tests failed", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2", hasTarget: true, proven: 3, refuted: 1, passed: 3}, "Look", "3 of 4 tests got past it", components.Plain, toReplays},
+		{"a fix that led to the next defect alone", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2", hasTarget: true, proven: 2}, "Look", "2 of 2 tests got past it", components.Plain, toReplays},
+		{"a fix that is none", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2", hasTarget: true, refuted: 1}, "Look", "0 of 1 test got past it", components.Plain, toReplays},
+		{"a declared fix whose replays tell nothing", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2", declared: true, hasTarget: true}, "Look", "what was sent since parser 2 is live proves nothing", components.Plain, toReplays},
+		{"a version without a target", situation{need: dlq.NeedNothing, parked: 9, fix: "parser 2"}, "Set a target", "parser 2 runs now, and nothing can be sent", components.Plain, toSource},
+		{"no target", situation{need: dlq.NeedNothing, parked: 9}, "Set a target", "without one nothing can be redriven", components.Plain, toSource},
+		{"nothing known", situation{need: dlq.NeedNothing, parked: 9, hasTarget: true}, "Look", "no version has changed since", components.Plain, toCohort},
 	} {
 		got := nextStep(c.s)
 		if want := (step{c.verb, c.why, c.tone, c.to}); got != want {
@@ -171,7 +175,7 @@ func TestASituationIsReadFromTheCohort(t *testing.T) {
 	s := situationOf(c, known, []dlq.Redrive{
 		under("2", "2", dlq.OutcomeCommitted, ""), under("", "2", dlq.OutcomeCommitted, ""), under("2", "2", dlq.OutcomeFailed, "01A"),
 		under("1.5", "2", dlq.OutcomeCommitted, ""), under("", "1.5", dlq.OutcomeFailed, "01A"), // what ran before says nothing of what runs now
-	})
+	}, noon)
 	if s.parked != 9 || s.quarantined != 1 || s.redriving != 2 || s.expiring != 4 || s.fix != "parser 2" || s.today != 30 || len(s.daysBefore) != 2 || !s.hasTarget || s.source != "wiki" || s.proven != 2 || s.refuted != 1 || s.passed != 2 {
 		t.Errorf("got %+v", s)
 	}

@@ -157,6 +157,12 @@ type Store interface {
 	Rejected(ctx context.Context, source string, limit int) ([]dlq.RejectedEnvelope, error)
 	CountRejected(ctx context.Context, source string) (int64, error)
 
+	CountCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery) (cohorts, documents int64, err error)
+	Look(ctx context.Context, personID string) (dlq.Look, error)
+	Seen(ctx context.Context, personID string, until time.Time) error
+	StoppedSince(ctx context.Context, since time.Time) (list []dlq.Operation, more bool, err error)
+	AlertsSince(ctx context.Context, by dlq.Actor, since time.Time) (int64, error)
+
 	Alerts(ctx context.Context, by dlq.Actor, limit int) ([]dlq.Alert, error)
 	Alert(ctx context.Context, id string) (dlq.Alert, error)
 	StandingAlerts(ctx context.Context, by dlq.Actor) (int64, error)

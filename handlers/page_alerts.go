@@ -24,7 +24,7 @@ func (h *Handlers) alertsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m := newAlertsPage(alertsFacts{list: list, state: c.QueryParam("state"), by: by, csrf: frame.CSRF})
+	m := newAlertsPage(alertsFacts{list: list, state: c.QueryParam("state"), since: momentOf(c.QueryParams(), "since"), by: by, csrf: frame.CSRF})
 	m.Layout = frame
 	return web.RenderPage(c, http.StatusOK, alerts.Page(m), alerts.Region(m))
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"time"
 
 	"dlo/dlq"
 	"dlo/views/alerts"
@@ -12,7 +13,8 @@ import (
 // alertsFacts is what the list of alerts is made from.
 type alertsFacts struct {
 	list  []dlq.Alert
-	state string // "", which is those that stand, or "all"
+	state string    // "", which is those that stand, or "all"
+	since time.Time // those that began after it alone; zero: all
 	by    dlq.Actor
 	csrf  string
 }
@@ -43,6 +45,9 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 		if a.State == dlq.AlertFiring {
 			firing++
 		}
+		if !f.since.IsZero() && !a.Since.After(f.since) {
+			continue
+		}
 		m.Rows = append(m.Rows, newAlertRow(a, f.by))
 	}
 	switch {
@@ -53,7 +58,10 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 	default:
 		m.Heading = "No alert stands"
 	}
-	m.Filters = []components.Chip{{Text: "Standing", Href: "/alerts", Count: grouped(standing), On: f.state != "all"}, {Text: "All", Href: "/alerts?state=all", Count: grouped(all), On: f.state == "all"}}
+	m.Filters = []components.Chip{{Text: "Standing", Href: "/alerts", Count: grouped(standing), On: f.state != "all" && f.since.IsZero()}, {Text: "All", Href: "/alerts?state=all", Count: grouped(all), On: f.state == "all" && f.since.IsZero()}}
+	if !f.since.IsZero() {
+		m.Filters = append(m.Filters, components.Chip{Text: "New since " + f.since.Format("2 Jan 15:04 UTC"), Href: "/alerts", Count: grouped(len(m.Rows)), On: true, Drop: true})
+	}
 	if len(m.Rows) == 0 {
 		m.Empty = &components.Empty{Title: "No alert stands", Text: "One fires when a document reaches its poison threshold, when a redrive stops or pauses, when a target is gone, or when a stored copy is damaged."}
 	}

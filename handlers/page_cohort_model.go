@@ -213,7 +213,7 @@ func cohortNotices(f cohortFacts) []components.Notice {
 // newRedriveForm asks for a redrive of what is stuck, or says why there can be
 // none. It leads to the page that confirms it, with the number that stands here.
 func newRedriveForm(f cohortFacts) *components.RedriveForm {
-	c, s := f.cohort, situationOf(f.cohort, f.known, f.replays)
+	c, s := f.cohort, situationOf(f.cohort, f.known, f.replays, f.now)
 	r := &components.RedriveForm{Question: "Does the code that runs now get past this error?", Covered: counted(c.Parked(), "document", "documents") + " stuck", Because: becauseOf(f, s)}
 	if s.fix != "" {
 		r.Question = "Does " + s.fix + " fix it?"

@@ -20,9 +20,10 @@ import (
 func (h *Handlers) cohortsPage(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	ctx, params := c.Request().Context(), c.QueryParams()
+	person, _ := web.PersonOf(c)
 	f := cohortsFacts{params: params, now: h.Now(), by: by}
-	var err error
-	f.rows, f.next, err = h.Store.Cohorts(ctx, by, cohortQueryOf(params), params.Get("after"), pageRows)
+	f.query, f.bad = cohortQueryOf(params)
+	err := h.fillCohortList(ctx, &f)
 	if f.lost = lostPlace(err); err != nil && !f.lost {
 		return err
 	}
@@ -51,8 +52,27 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	if f.frame, err = h.layout(c, "Cohorts", ""); err != nil {
 		return err
 	}
+	if f.since, err = h.sinceLook(ctx, by, person.ID); err != nil {
+		return err
+	}
+	f.csrf = f.frame.CSRF
 	f.frame.Fresh = &components.Fresh{Poll: freshPoll(f.now)}
-	return web.Render(c, statusOfSearch(c, f.lost), cohorts.Page(newCohortsPage(f)))
+	return web.Render(c, statusOfSearch(c, len(f.bad) > 0 || f.lost), cohorts.Page(newCohortsPage(f)))
+}
+
+// fillCohortList reads a page of cohorts, how many there are, and of how many in
+// the whole set they are.
+func (h *Handlers) fillCohortList(ctx context.Context, f *cohortsFacts) (err error) {
+	if f.all, f.allOf, err = h.Store.CountCohorts(ctx, f.by, viewQuery(viewOf(f.params))); err != nil || len(f.bad) > 0 {
+		return err
+	}
+	if f.rows, f.next, err = h.Store.Cohorts(ctx, f.by, f.query, f.params.Get("after"), pageRows); err != nil {
+		return err
+	}
+	if f.matching, f.documents = f.all, f.allOf; f.filtered() {
+		f.matching, f.documents, err = h.Store.CountCohorts(ctx, f.by, f.query)
+	}
+	return err
 }
 
 // neverAny says whether there never was a cohort that somebody may know of.
@@ -133,7 +153,7 @@ func (h *Handlers) cohortsSelected(c echo.Context) error {
 	if len(ids) == 0 || len(ids) > selectedMost {
 		return dlq.Invalid("Tick the box of at least one cohort first.", dlq.Fault{Pointer: "/id", Detail: "1 to 200 cohorts expected"})
 	}
-	text := "cohort:" + quotedList(ids) + " " + statusTermFor(kind)
+	text := strings.TrimSpace("cohort:" + quotedList(ids) + " " + statusTermFor(kind) + " " + c.QueryParam("q"))
 	q, bad := dlq.ParseQuery(text)
 	if len(bad) > 0 {
 		return dlq.QueryError(bad)

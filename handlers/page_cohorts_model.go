@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -13,7 +14,9 @@ import (
 )
 
 // cohortView is one of the sets of cohorts that the home page can show: by the
-// state of their documents, one of which each cohort must have.
+// state of their documents, one of which each cohort must have. What is in the
+// queue is stuck, on its way, or waits in quarantine for a decision; the number
+// in the table is of the stuck, and tags say the rest.
 type cohortView struct {
 	name   string // in the address; empty for the usual one
 	text   string
@@ -24,7 +27,7 @@ type cohortView struct {
 }
 
 var cohortViews = []cohortView{
-	{"", "Stuck", dlq.StatusParked, "Stuck", false, nil},
+	{"", "In the queue", dlq.StatusParked, "Stuck", false, nil},
 	{"quarantine", "Quarantine", dlq.StatusQuarantined, "In quarantine", false, func(t dlq.Totals) int64 { return t.Quarantined }},
 	{"archive", "Archive", dlq.StatusArchived, "Archived", false, func(t dlq.Totals) int64 { return t.Archived }},
 	{"review", "Low confidence", dlq.StatusParked, "In review", true, func(t dlq.Totals) int64 { return t.InReview }},
@@ -40,51 +43,105 @@ func viewOf(params url.Values) cohortView {
 	return cohortViews[0]
 }
 
-// cohortOrders are the orders of the list.
+// cohortOrders are the orders of the list; the first is the usual one.
 var cohortOrders = []struct {
 	sort dlq.CohortSort
 	text string
 }{
-	{dlq.CohortsByDepth, "Largest"},
-	{dlq.CohortsByLastSeen, "Latest failure"},
+	{dlq.CohortsByNeed, "Needs a decision"},
+	{dlq.CohortsByDepth, "Most stuck"},
+	{dlq.CohortsByAge, "Stuck longest"},
+	{dlq.CohortsByExpiry, "Leaves soonest"},
 	{dlq.CohortsByArrivals, "Most failures"},
-	{dlq.CohortsByAge, "Known longest"},
+	{dlq.CohortsByLastSeen, "Latest failure"},
 }
 
-// cohortQueryOf is what the address asks of the cohorts.
-func cohortQueryOf(params url.Values) dlq.CohortQuery {
-	v := viewOf(params)
-	q := dlq.CohortQuery{Review: &v.review, Source: params.Get("source"), Class: params.Get("class"), Text: params.Get("text"), Sort: dlq.CohortSort(params.Get("sort"))}
+// cohortSortOf reads which order is asked for; anything else is the usual one.
+func cohortSortOf(params url.Values) dlq.CohortSort {
+	for _, o := range cohortOrders {
+		if string(o.sort) == params.Get("sort") {
+			return o.sort
+		}
+	}
+	return cohortOrders[0].sort
+}
+
+// viewQuery is the set alone, without what narrows it.
+func viewQuery(v cohortView) dlq.CohortQuery {
 	switch v.name {
 	case "quarantine", "archive":
 		// Low confidence has no quarantine of its own, but a document of it may
 		// be archived: both kinds are shown there.
-		q.Status, q.Review = v.status, nil
-	default:
-		q.Open = true
+		return dlq.CohortQuery{Status: v.status}
 	}
-	return q
+	return dlq.CohortQuery{Review: &v.review, Open: true}
 }
+
+// cohortQueryOf is what the address asks of the cohorts.
+func cohortQueryOf(params url.Values) (dlq.CohortQuery, []dlq.BadTerm) {
+	q := viewQuery(viewOf(params))
+	q.Source, q.Class, q.Sort = params.Get("source"), params.Get("class"), cohortSortOf(params)
+	q.New, q.Back = momentOf(params, "new"), momentOf(params, "back")
+	if text := params.Get("text"); text != "" {
+		q.Words = []string{text}
+	}
+	having, bad := dlq.ParseQuery(params.Get("q"))
+	return q.WithQuery(having), bad
+}
+
+// momentOf reads a moment of the address, in milliseconds since 1970.
+func momentOf(params url.Values, name string) time.Time {
+	ms, err := strconv.ParseInt(params.Get(name), 10, 64)
+	if err != nil || ms <= 0 || ms > maxMoment {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+const maxMoment = 253402300799000 // the end of the year 9999
 
 // cohortsFacts is all that the home page is made from.
 type cohortsFacts struct {
-	frame   layout.Model
-	params  url.Values
-	rows    []dlq.Cohort
-	next    string
-	totals  dlq.Totals
-	known   knownSources
-	classes []string
-	replays map[string][]dlq.Redrive // by cohort
-	now     time.Time
-	by      dlq.Actor
-	views   components.Views
-	lost    bool // the address names a place that this list does not have
+	frame     layout.Model
+	params    url.Values
+	query     dlq.CohortQuery
+	bad       []dlq.BadTerm // of the query; then nothing was looked for
+	rows      []dlq.Cohort
+	next      string
+	matching  int64 // cohorts of the list
+	documents int64 // their documents in the state that is shown
+	all       int64 // cohorts of the set, whatever narrows it
+	allOf     int64 // their documents
+	totals    dlq.Totals
+	since     dlq.SinceLook
+	csrf      string
+	known     knownSources
+	classes   []string
+	replays   map[string][]dlq.Redrive // by cohort
+	now       time.Time
+	by        dlq.Actor
+	views     components.Views
+	lost      bool // the address names a place that this list does not have
 }
+
+// filtered says whether anything narrows the set.
+func (f cohortsFacts) filtered() bool {
+	for _, name := range cohortFilterNames {
+		if f.params.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	cohortFilterNames = []string{"source", "class", "text", "q", "new", "back"}
+	cohortParams      = append([]string{"show", "sort"}, cohortFilterNames...)
+)
 
 // newCohortsPage is the home page.
 func newCohortsPage(f cohortsFacts) cohorts.Model {
-	return cohorts.Model{Layout: f.frame, Heading: cohortsHeading(f.totals), Stats: totalStats(f.totals, f.now), List: newCohortList(f)}
+	return cohorts.Model{Layout: f.frame, Heading: cohortsHeading(f.totals), Stats: totalStats(f.totals, f.now), Since: newSince(f.since, f.now, f.csrf), List: newCohortList(f)}
 }
 
 func cohortsHeading(t dlq.Totals) string {
@@ -98,6 +155,10 @@ func cohortsHeading(t dlq.Totals) string {
 func totalStats(t dlq.Totals, now time.Time) []components.Stat {
 	week := "no change this week"
 	switch {
+	case t.Since.IsZero():
+		week = "nothing was counted yet"
+	case now.Sub(t.Since) < 7*24*time.Hour: // all of it is of this week
+		week = "counted since " + dateOf(t.Since)
 	case t.NetWeek > 0:
 		week = "+" + grouped(t.NetWeek) + " this week"
 	case t.NetWeek < 0:
@@ -135,7 +196,7 @@ func verb(n int64, one, many string) string {
 // href is the home page with one thing of it changed, from its first page.
 func (f cohortsFacts) href(name, value string) string {
 	v := url.Values{}
-	for _, keep := range []string{"show", "source", "class", "text", "sort"} {
+	for _, keep := range cohortParams {
 		if have := f.params.Get(keep); have != "" && keep != name {
 			v.Set(keep, have)
 		}
@@ -151,7 +212,7 @@ func (f cohortsFacts) href(name, value string) string {
 
 func newCohortList(f cohortsFacts) cohorts.List {
 	view := viewOf(f.params)
-	l := cohorts.List{Views: f.views, Filters: cohortFilters(f, view), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
+	l := cohorts.List{Views: f.views, Filters: cohortFilters(f, view), Search: cohortSearch(f), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Note: cohortNote(f), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
 	if len(f.rows) == 0 {
 		l.Empty = noCohorts(f, view)
 		return l
@@ -193,6 +254,11 @@ func cohortFilters(f cohortsFacts, view cohortView) []components.Chip {
 	if text := f.params.Get("text"); text != "" {
 		chips = append(chips, toggle("text", text, "“"+shownLine(text, 40).String()+"”"))
 	}
+	for _, c := range []struct{ name, text string }{{"new", "New since "}, {"back", "Came back since "}} {
+		if at := momentOf(f.params, c.name); !at.IsZero() {
+			chips = append(chips, toggle(c.name, f.params.Get(c.name), c.text+at.Format("2 Jan 15:04 UTC")))
+		}
+	}
 	return chips
 }
 
@@ -208,11 +274,10 @@ func cohortOrderChips(f cohortsFacts) []components.Chip {
 	var chips []components.Chip
 	for i, o := range cohortOrders {
 		value := string(o.sort)
-		on := f.params.Get("sort") == value
 		if i == 0 {
-			on, value = on || f.params.Get("sort") == "", ""
+			value = ""
 		}
-		chips = append(chips, components.Chip{Text: o.text, Href: f.href("sort", value), On: on})
+		chips = append(chips, components.Chip{Text: o.text, Href: f.href("sort", value), On: cohortSortOf(f.params) == o.sort})
 	}
 	return chips
 }
@@ -220,21 +285,24 @@ func cohortOrderChips(f cohortsFacts) []components.Chip {
 func cohortHeads(f cohortsFacts, view cohortView) cohorts.Heads {
 	heads := cohorts.Heads{
 		Cohort: components.Sort{Text: "Cohort"}, Source: components.Sort{Text: "Source, owner"}, Failed: components.Sort{Text: "Failed under"},
-		Stuck: components.Sort{Text: view.head, Num: true}, Arrivals: components.Sort{Text: "30 days"},
-		Oldest: components.Sort{Text: "Oldest", Num: true}, Proof: components.Sort{Text: "Proof"}, Next: components.Sort{Text: "Next step"},
+		Stuck: components.Sort{Text: view.head, Num: true, Href: f.href("sort", string(dlq.CohortsByDepth))}, Arrivals: components.Sort{Text: "30 days"},
+		Oldest: components.Sort{Text: "Oldest", Num: true, Href: f.href("sort", string(dlq.CohortsByAge))}, Proof: components.Sort{Text: "Proof"}, Next: components.Sort{Text: "Next step", Href: f.href("sort", "")},
 	}
-	if view.status == dlq.StatusParked {
-		heads.Stuck.Href = f.href("sort", "")
-		if sort := f.params.Get("sort"); sort == "" || sort == string(dlq.CohortsByDepth) {
-			heads.Stuck.Dir = "descending"
-		}
+	switch cohortSortOf(f.params) {
+	case dlq.CohortsByDepth:
+		heads.Stuck.Dir = "descending"
+	case dlq.CohortsByAge:
+		heads.Oldest.Dir = "descending" // the greatest age first
+	case dlq.CohortsByNeed:
+		heads.Next.Dir = "descending"
 	}
 	return heads
 }
 
 func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
-	s := situationOf(c, f.known, f.replays[c.ID])
+	s := situationOf(c, f.known, f.replays[c.ID], f.now)
 	next := nextStep(s)
+	narrowed := append([]string{"status:" + string(view.status)}, narrowingTerms(f.query)...)
 	row := cohorts.Row{
 		Check:    components.Check{Name: "id", Value: c.ID, Label: "Select " + titleOf(cohortTitle(c))},
 		Href:     cohortHref(c.ID),
@@ -243,7 +311,7 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 		Frame:    shownLine(c.Frame, 160),
 		Source:   cohortSource(c),
 		Owner:    ownerHead(cohortOwner(c, f.known)),
-		Stuck:    components.Link{Text: grouped(c.Counts[view.status]), Href: entriesHref(cohortQuery(c.ID, "status:"+string(view.status)))},
+		Stuck:    components.Link{Text: grouped(c.Counts[view.status]), Href: entriesHref(cohortQuery(c.ID, narrowed...))},
 		Arrivals: components.Sparkline{Values: ints(c.Daily), Label: arrivalsLabel(c.Daily)},
 		Oldest:   oldestWords(c, f.now),
 		Proof:    proofTag(c, f.replays[c.ID]),
@@ -256,9 +324,18 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 		row.Under = underWords(under.Versions, f.known.running[under.Source])
 		row.RunsNow, row.Moved = runsNow(under.Versions, f.known.running[under.Source])
 	}
+	if whole, known := c.Whole[view.status]; known && whole != c.Counts[view.status] {
+		row.StuckOf = "of " + grouped(whole)
+	}
 	if c.Expiring > 0 {
 		row.Expiring = components.Tag{Text: grouped(c.Expiring) + " " + verb(c.Expiring, "leaves", "leave") + " soon", Tone: components.Deadline, Title: "within 7 days",
 			Href: entriesHref(cohortQuery(c.ID, "status:parked", "expires:<7d"))}
+	}
+	if c.Standing.Alerts > 0 {
+		row.Tags = append(row.Tags, components.Tag{Text: "alert", Tone: components.Bad, Href: "/alerts"})
+	}
+	if n := c.Counts[dlq.StatusRedriving]; n > 0 && view.status == dlq.StatusParked {
+		row.Tags = append(row.Tags, components.Tag{Text: grouped(n) + " being redriven", Tone: components.Info, Href: entriesHref(cohortQuery(c.ID, "status:redriving"))})
 	}
 	if c.Review {
 		row.Tags = append(row.Tags, components.Tag{Text: "low confidence", Tone: components.Quiet})
@@ -308,13 +385,20 @@ func cohortPager(f cohortsFacts) components.Pager {
 		from = 0
 	}
 	to := from + int64(len(f.rows))
-	p.Summary = counted(to-from, "cohort", "cohorts")
-	switch {
-	case f.next != "":
-		p.Summary = grouped(from+1) + " to " + grouped(to) + "; more follow"
+	total := max(f.matching, to)
+	of := counted(total, "cohort", "cohorts")
+	if f.filtered() && f.all > total {
+		of = grouped(total) + " of " + counted(f.all, "cohort", "cohorts")
+	}
+	p.Summary = of
+	if f.next != "" || from > 0 {
+		p.Summary = grouped(from+1) + " to " + grouped(to) + " of " + of
+		if f.filtered() && f.all > total {
+			p.Summary = grouped(from+1) + " to " + grouped(to) + " of " + grouped(total) + " that match"
+		}
+	}
+	if f.next != "" {
 		p.Next = components.Link{Text: "Next page", Href: joinQuery(f.href("", ""), url.Values{"after": {f.next}, "from": {strconv.FormatInt(to, 10)}})}
-	case from > 0:
-		p.Summary = grouped(from+1) + " to " + grouped(to) + " of " + grouped(to)
 	}
 	if from > 0 {
 		p.Prev = components.Link{Text: "First page", Href: f.href("", "")}
@@ -335,7 +419,7 @@ func joinQuery(href string, more url.Values) string {
 // cohortBulk acts on whole cohorts: on those of their documents that the action
 // can be taken on.
 func cohortBulk(f cohortsFacts, view cohortView) components.Bulk {
-	b := components.Bulk{FormID: "bulk", Noun: "cohorts", Shown: grouped(len(f.rows)), Back: f.href("", "")}
+	b := components.Bulk{FormID: "bulk", Noun: "cohorts", Shown: grouped(len(f.rows)), Query: strings.Join(narrowingTerms(f.query), " "), Back: f.href("", "")}
 	if !f.by.May(dlq.MayDecide) {
 		b.Why = roleCannot(f.by.Role)
 		return b
@@ -363,8 +447,15 @@ func noCohorts(f cohortsFacts, view cohortView) *components.Empty {
 	if f.params.Get("after") != "" {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.href("", "")}}}
 	}
-	if f.params.Get("source") != "" || f.params.Get("class") != "" || f.params.Get("text") != "" {
-		return &components.Empty{Title: "No cohort matches", Text: "Take a filter out to see more.", Links: []components.Link{{Text: "Show all", Href: joinQuery("/cohorts", url.Values{"show": {view.name}})}}}
+	if f.filtered() {
+		everything := cohortsFacts{params: url.Values{"show": {view.name}}}.href("", "")
+		switch {
+		case len(f.bad) > 0:
+			return &components.Empty{Title: "Nothing was looked for", Text: "A term of the query was not understood; it stands above, with what was expected."}
+		case f.all > 0:
+			return &components.Empty{Title: "No cohort matches", Text: sentenceStart(counted(f.all, "cohort is", "cohorts are")) + " hidden by the filters. Take one out to see more.", Links: []components.Link{{Text: "Show all " + grouped(f.all), Href: everything}}}
+		}
+		return &components.Empty{Title: "No cohort matches", Text: "Take a filter out to see more.", Links: []components.Link{{Text: "Show all", Href: everything}}}
 	}
 	switch view.name {
 	case "quarantine":

@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/url"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,26 +26,35 @@ func paramsOf(t *testing.T, query string) url.Values {
 func TestTheHomePageAsksForWhatItsAddressSays(t *testing.T) {
 	yes, no := true, false
 	for query, want := range map[string]dlq.CohortQuery{
-		"":                              {Review: &no, Open: true},
-		"show=review":                   {Review: &yes, Open: true},
-		"show=quarantine":               {Status: dlq.StatusQuarantined},
+		"":                              {Review: &no, Open: true, Sort: dlq.CohortsByNeed},
+		"show=review&sort=parked":       {Review: &yes, Open: true, Sort: dlq.CohortsByDepth},
+		"show=quarantine&sort=nonsense": {Status: dlq.StatusQuarantined, Sort: dlq.CohortsByNeed},
 		"show=archive&sort=oldest":      {Status: dlq.StatusArchived, Sort: dlq.CohortsByAge},
-		"show=nonsense&source=wiki":     {Review: &no, Open: true, Source: "wiki"},
-		"class=transient&text=no+%2F+x": {Review: &no, Open: true, Class: "transient", Text: "no / x"},
+		"show=nonsense&source=wiki":     {Review: &no, Open: true, Source: "wiki", Sort: dlq.CohortsByNeed},
+		"class=transient&text=no+%2F+x": {Review: &no, Open: true, Class: "transient", Words: []string{"no / x"}, Sort: dlq.CohortsByNeed},
+		"new=1000&back=2000":            {Review: &no, Open: true, New: time.UnixMilli(1000).UTC(), Back: time.UnixMilli(2000).UTC(), Sort: dlq.CohortsByNeed},
+		"new=-1&back=x":                 {Review: &no, Open: true, Sort: dlq.CohortsByNeed},
 	} {
-		got := cohortQueryOf(paramsOf(t, query))
-		if (got.Review == nil) != (want.Review == nil) || got.Review != nil && *got.Review != *want.Review {
-			t.Errorf("%q asks for review %v", query, got.Review)
+		got, bad := cohortQueryOf(paramsOf(t, query))
+		if (got.Review == nil) != (want.Review == nil) || got.Review != nil && *got.Review != *want.Review || len(bad) > 0 {
+			t.Errorf("%q asks for review %v, %v", query, got.Review, bad)
 		}
 		got.Review, want.Review = nil, nil
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q asks for %+v, want %+v", query, got, want)
 		}
 	}
+	got, _ := cohortQueryOf(paramsOf(t, "q=root+class:transient+age:>30d+-word"))
+	if !reflect.DeepEqual(got.Words, []string{"root"}) || len(got.Having.Terms) != 3 || !got.Narrows() {
+		t.Errorf("got %+v", got)
+	}
+	if _, bad := cohortQueryOf(paramsOf(t, "q=bogus:1")); len(bad) != 1 {
+		t.Errorf("got %v", bad)
+	}
 }
 
 func TestTotalsLeadAndOpenTheirRows(t *testing.T) {
-	totals := dlq.Totals{Stuck: 2842, InReview: 533, Quarantined: 17, Redriving: 1, Cohorts: 38, Oldest: noon.Add(-94 * 24 * time.Hour), OldestSource: "wiki", Expiring: 57, NetWeek: 126}
+	totals := dlq.Totals{Stuck: 2842, InReview: 533, Quarantined: 17, Redriving: 1, Cohorts: 38, Oldest: noon.Add(-94 * 24 * time.Hour), OldestSource: "wiki", Expiring: 57, NetWeek: 126, Since: noon.Add(-7 * 24 * time.Hour)}
 	if got := cohortsHeading(totals); got != "38 problems behind 2,842 stuck documents" {
 		t.Errorf("got %q", got)
 	}
@@ -70,8 +81,13 @@ func TestTotalsLeadAndOpenTheirRows(t *testing.T) {
 			t.Errorf("stat %d: %+v, want %+v", i, got[i], want[i])
 		}
 	}
-	if got := totalStats(dlq.Totals{NetWeek: -5}, noon); len(got) != 1 || got[0].Label != "stuck now, −5 this week" || got[0].Tone != components.Good {
+	if got := totalStats(dlq.Totals{NetWeek: -5, Since: noon.Add(-90 * 24 * time.Hour)}, noon); len(got) != 1 || got[0].Label != "stuck now, −5 this week" || got[0].Tone != components.Good {
 		t.Errorf("got %+v", got)
+	}
+	// All of a history that is shorter than a week is of this week: a net would
+	// say the total once more.
+	if got := totalStats(dlq.Totals{Stuck: 5, NetWeek: 5, Since: noon.Add(-72 * time.Hour)}, noon); got[0].Label != "stuck now, counted since "+dateOf(noon.Add(-72*time.Hour)) {
+		t.Errorf("got %q", got[0].Label)
 	}
 }
 
@@ -126,35 +142,87 @@ func TestFiltersAreLinksThatKeepTheRest(t *testing.T) {
 		chips[c.Text] = c
 	}
 	for text, want := range map[string]components.Chip{
-		"Stuck":      {Text: "Stuck", Href: "/cohorts?sort=oldest&source=wiki", On: true},
-		"Quarantine": {Text: "Quarantine", Count: "17", Href: "/cohorts?show=quarantine&sort=oldest&source=wiki"},
-		"wiki":       {Text: "wiki", Href: "/cohorts?sort=oldest", On: true, Drop: true},
-		"leases":     {Text: "leases", Href: "/cohorts?sort=oldest&source=leases"},
-		"transient":  {Text: "transient", Href: "/cohorts?class=transient&sort=oldest&source=wiki"},
+		"In the queue": {Text: "In the queue", Href: "/cohorts?sort=oldest&source=wiki", On: true},
+		"Quarantine":   {Text: "Quarantine", Count: "17", Href: "/cohorts?show=quarantine&sort=oldest&source=wiki"},
+		"wiki":         {Text: "wiki", Href: "/cohorts?sort=oldest", On: true, Drop: true},
+		"leases":       {Text: "leases", Href: "/cohorts?sort=oldest&source=leases"},
+		"transient":    {Text: "transient", Href: "/cohorts?class=transient&sort=oldest&source=wiki"},
 	} {
 		if chips[text] != want {
 			t.Errorf("%s: %+v, want %+v", text, chips[text], want)
 		}
 	}
 	for _, o := range cohortOrderChips(f) {
-		if o.On != (o.Text == "Known longest") {
+		if o.On != (o.Text == "Stuck longest") {
 			t.Errorf("%s is on: %v", o.Text, o.On)
 		}
 	}
 }
 
-func TestTheCohortsPagerSaysThatMoreFollow(t *testing.T) {
-	f := cohortsFacts{params: url.Values{}, rows: make([]dlq.Cohort, 50), next: "9-01K"}
-	if p := cohortPager(f); p.Summary != "1 to 50; more follow" || p.Next.Href != "/cohorts?after=9-01K&from=50" || p.Prev.Href != "" {
+func TestTheCohortsPagerSaysOfHowMany(t *testing.T) {
+	f := cohortsFacts{params: url.Values{}, rows: make([]dlq.Cohort, 50), next: "9-01K", matching: 312, all: 312}
+	if p := cohortPager(f); p.Summary != "1 to 50 of 312 cohorts" || p.Next.Href != "/cohorts?after=9-01K&from=50" || p.Prev.Href != "" {
 		t.Errorf("got %+v", p)
 	}
-	f = cohortsFacts{params: paramsOf(t, "sort=oldest&after=9-01K&from=50"), rows: make([]dlq.Cohort, 3)}
-	if p := cohortPager(f); p.Summary != "51 to 53 of 53" || p.Next.Href != "" || p.Prev.Href != "/cohorts?sort=oldest" {
+	f = cohortsFacts{params: paramsOf(t, "sort=oldest&after=9-01K&from=50"), rows: make([]dlq.Cohort, 3), matching: 53, all: 53}
+	if p := cohortPager(f); p.Summary != "51 to 53 of 53 cohorts" || p.Next.Href != "" || p.Prev.Href != "/cohorts?sort=oldest" {
 		t.Errorf("got %+v", p)
 	}
-	f = cohortsFacts{params: url.Values{}, rows: make([]dlq.Cohort, 1)}
+	f = cohortsFacts{params: url.Values{}, rows: make([]dlq.Cohort, 1), matching: 1, all: 1}
 	if p := cohortPager(f); p.Summary != "1 cohort" {
 		t.Errorf("got %+v", p)
+	}
+	f = cohortsFacts{params: paramsOf(t, "source=wiki"), rows: make([]dlq.Cohort, 7), matching: 7, all: 38}
+	if p := cohortPager(f); p.Summary != "7 of 38 cohorts" {
+		t.Errorf("got %+v", p)
+	}
+	f = cohortsFacts{params: paramsOf(t, "source=wiki"), rows: make([]dlq.Cohort, 50), next: "x", matching: 70, all: 380}
+	if p := cohortPager(f); p.Summary != "1 to 50 of 70 that match" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestNumbersOfAPartSayOfWhat(t *testing.T) {
+	c := oneCohort()
+	c.Whole = map[dlq.Status]int64{dlq.StatusParked: 4912}
+	f := cohortsFacts{params: paramsOf(t, "source=wiki&q=class:transient+age:>30d"), rows: []dlq.Cohort{c}, known: knownWiki(), now: noon, by: reviewer, documents: 409, allOf: 4912, matching: 1, all: 38}
+	f.query, f.bad = cohortQueryOf(f.params)
+	l := newCohortList(f)
+	if l.Note != "The numbers are of the documents that match: 409 of 4,912 stuck. A cohort is listed if one document matches the whole query; terms about single documents narrow no number." {
+		t.Errorf("got %q", l.Note)
+	}
+	if r := l.Rows[0]; r.StuckOf != "of 4,912" || r.Stuck.Href != entriesHref("cohort:01KB status:parked source:wiki class:transient") {
+		t.Errorf("got %q, %q", r.StuckOf, r.Stuck.Href)
+	}
+	if l.Bulk.Query != "source:wiki class:transient" {
+		t.Errorf("an action would be taken on more than the numbers say: %q", l.Bulk.Query)
+	}
+	if l.Search.Value != "class:transient age:>30d" || len(l.Search.Keep) != 1 || l.Search.Clear != "/cohorts?source=wiki" {
+		t.Errorf("got %+v", l.Search)
+	}
+	f.params = paramsOf(t, "q=bogus:1")
+	f.query, f.bad = cohortQueryOf(f.params)
+	f.rows = nil
+	if l := newCohortList(f); l.Search.Problem == nil || l.Search.Problem.Term != "bogus:1" || l.Empty.Title != "Nothing was looked for" {
+		t.Errorf("got %+v, %+v", l.Search.Problem, l.Empty)
+	}
+}
+
+func TestWhatCameSinceSomebodyLookedLeadsToItsRows(t *testing.T) {
+	since := noon.Add(-3 * time.Hour)
+	if newSince(dlq.SinceLook{}, noon, "") != nil || newSince(dlq.SinceLook{Since: since}, noon, "") != nil {
+		t.Error("nothing came, and a strip says so")
+	}
+	one := []dlq.Operation{{ID: "01A", State: dlq.OperationStopped}}
+	m := newSince(dlq.SinceLook{Since: since, New: 2, Back: 1, Stopped: one, Alerts: 3}, noon, "token")
+	at := strconv.FormatInt(since.UnixMilli(), 10)
+	want := []components.Link{{Text: "2 new cohorts", Href: "/cohorts?new=" + at}, {Text: "1 cohort came back", Href: "/cohorts?back=" + at}, {Text: "1 operation stopped", Href: "/operations/01A"}, {Text: "3 new alerts", Href: "/alerts?since=" + at}}
+	if !slices.Equal(m.Links, want) || m.Title != "Since you last looked, 3 h ago" || m.Seen.Fields[0].Value != strconv.FormatInt(noon.UnixMilli(), 10) || m.CSRF != "token" {
+		t.Errorf("got %+v", m)
+	}
+	two := append(one, dlq.Operation{ID: "01B", State: dlq.OperationPaused})
+	if m := newSince(dlq.SinceLook{Since: since, Stopped: two}, noon, ""); len(m.Links) != 1 || m.Links[0] != (components.Link{Text: "2 operations stopped or paused", Href: "/operations?state=open"}) {
+		t.Errorf("got %+v", m.Links)
 	}
 }
 

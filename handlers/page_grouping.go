@@ -167,9 +167,9 @@ func (h *Handlers) renderMerge(c echo.Context, status int, typed mergeTyped, fau
 // a text, those of the same exception type.
 func (h *Handlers) mergeCandidates(ctx context.Context, by dlq.Actor, c dlq.Cohort, text string) (list []dlq.Cohort, more bool, err error) {
 	review := c.Review
-	q := dlq.CohortQuery{Review: &review, Text: text}
+	q := dlq.CohortQuery{Review: &review, Words: []string{text}}
 	if text == "" {
-		q.Text = c.ErrorType
+		q.Words = []string{c.ErrorType}
 	}
 	if found, err := h.Store.Cohort(ctx, by, text); text != "" && err == nil {
 		return []dlq.Cohort{found}, false, nil // an id or a fingerprint
@@ -212,4 +212,12 @@ func (h *Handlers) cohortUndoForm(c echo.Context) error {
 		return err
 	}
 	return web.Redirect(c, cohortHref(rule.CohortID)+"#"+cohort.GroupingID)
+}
+
+// wordsOf asks for a text as one word; empty: for nothing.
+func wordsOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }

@@ -27,6 +27,7 @@ func (h *Handlers) pageRoutes() []route {
 
 		{session, get, "/cohorts", dlq.MaySee, h.cohortsPage, nil},
 		{session, get, "/cohorts/fresh", dlq.MaySee, h.cohortsFresh, nil},
+		{session, post, "/cohorts/seen", dlq.MaySee, h.cohortsSeen, nil},
 		{session, get, "/cohorts/selected/:action", dlq.MaySee, h.cohortsSelected, nil},
 		{session, get, "/cohorts/:id", dlq.MaySee, h.cohortPage, nil},
 		{session, get, "/cohorts/:id/assign", dlq.MayNote, h.cohortAssignPage, nil},

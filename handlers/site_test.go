@@ -33,6 +33,7 @@ type site struct {
 	handlers *Handlers
 	handler  http.Handler
 	clock    *clock
+	plans    plans
 }
 
 // clock stands still until it is moved.
@@ -58,11 +59,16 @@ const siteAddress = "https://dlo.example.com"
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, clock: &clock{at: noon}}
+	o := db.Options{Path: filepath.Join(t.TempDir(), "dlo.db"), Key: make([]byte, 32), Clock: s.clock.now}
+	s.plans.watch(&o)
 	var err error
-	if s.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "dlo.db"), Key: make([]byte, 32), Clock: s.clock.now}); err != nil {
+	if s.store, err = db.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.store.Close() })
+	t.Cleanup(func() {
+		s.plans.hold(t, s.store)
+		s.store.Close()
+	})
 	payloads, err := payload.Open("file:" + t.TempDir())
 	if err != nil {
 		t.Fatal(err)

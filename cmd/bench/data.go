@@ -79,18 +79,3 @@ func trace(n, cohort int) string {
 	}
 	return b.String()
 }
-
-// fill adds entries in batches until there are as many as wanted.
-func fill(ctx context.Context, store *db.Store, from, to int) error {
-	const batch = 500
-	for n := from; n < to; n += batch {
-		arrivals := make([]dlq.Arrival, 0, batch)
-		for i := n; i < min(n+batch, to); i++ {
-			arrivals = append(arrivals, arrival(i))
-		}
-		if _, err := store.RecordArrivals(ctx, arrivals); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -16,15 +16,39 @@ type Model struct {
 	Layout  layout.Model
 	Heading string            // "38 problems behind 2,842 stuck documents"
 	Stats   []components.Stat // live, oldest, expiring, poison, absent share, in review
+	Since   *Since            // what came since the person last looked; nil: nothing
 	List    List
 	First   *First
 }
+
+// Since is a strip of numbers, each leading to what it counts, with a button
+// that says that they were seen.
+type Since struct {
+	Title string // "Since you last looked, 3 h ago"
+	Links []components.Link
+	Seen  components.Action
+	CSRF  string
+}
+
+// Search is the box for a query in the query language.
+type Search struct {
+	Action  string
+	Value   string
+	Keep    []components.Field
+	Clear   string   // where the list is without the query; empty: there is none
+	Problem *Problem // a term that was not understood; nil: all were
+}
+
+// Problem is a term that was not understood, where it stands.
+type Problem struct{ Sentence, Before, Term, After string }
 
 // List is the region with the id RegionID: the filters, the table, the bar.
 type List struct {
 	Views   components.Views
 	Filters []components.Chip // states, sources, class, not running now, age
+	Search  Search
 	Orders  []components.Chip // "Needs a decision first" and the other sorts
+	Note    string            // which documents the numbers are of, where not all count; may be empty
 	Heads   Heads
 	Rows    []Row
 	Bulk    components.Bulk
@@ -51,6 +75,7 @@ type Row struct {
 	RunsNow  components.Text // "20251230 runs now", "1536 · same", "not reported"; may be empty
 	Moved    bool            // what runs now is not what failed
 	Stuck    components.Link // the number, leading to its documents
+	StuckOf  string          // "of 4,912", where a part counts; may be empty
 	Arrivals components.Sparkline
 	Oldest   string         // "94 d"
 	Expiring components.Tag // "31 expire"; empty when none does

@@ -21,6 +21,24 @@ func cohortsItems() []Item {
 	nothing.List.Rows, nothing.List.Bulk, nothing.List.Pager = nil, components.Bulk{}, components.Pager{}
 	nothing.List.Empty = &components.Empty{Title: "Every document got through", Text: "The last one was resolved 2 h ago. New failures appear here by themselves.", Links: []components.Link{{Text: "See what was resolved", Href: "/entries?q=status:resolved"}}}
 
+	back := cohortsModel()
+	back.Since = &cohorts.Since{Title: "Since you last looked, 14 h ago", Links: []components.Link{{Text: "2 new cohorts", Href: "/cohorts?new=1"}, {Text: "1 cohort came back", Href: "/cohorts?back=1"}, {Text: "1 operation stopped", Href: "/operations/01K7Z"}, {Text: "3 new alerts", Href: "/alerts?since=1"}},
+		CSRF: back.Layout.CSRF, Seen: components.Action{Label: "Seen", Href: "/cohorts/seen", Fields: []components.Field{{Name: "until", Value: "1"}}}}
+
+	narrowed := cohortsModel()
+	narrowed.List.Search = cohorts.Search{Action: "/cohorts", Value: "parser:pdfminer.six@20221105", Keep: []components.Field{{Name: "sort", Value: "parked"}}, Clear: "/cohorts?sort=parked"}
+	narrowed.List.Note = "The numbers are of the documents that match: 412 of 4,912 stuck."
+	narrowed.List.Rows = narrowed.List.Rows[:2]
+	narrowed.List.Rows[1].StuckOf = "of 4,912"
+	narrowed.List.Rows[1].Tags = []components.Tag{{Text: "needs code", Tone: components.Quiet}}
+	narrowed.List.Pager = components.Pager{Summary: "2 of 38 cohorts"}
+
+	unread := cohortsModel()
+	unread.List.Search = cohorts.Search{Action: "/cohorts", Value: "parser:1 bogus:" + longWord, Clear: "/cohorts",
+		Problem: &cohorts.Problem{Sentence: "This term was not understood. Expected: one of source, status, class.", Before: "parser:1 ", Term: "bogus:" + longWord}}
+	unread.List.Rows, unread.List.Bulk, unread.List.Pager = nil, components.Bulk{}, components.Pager{}
+	unread.List.Empty = &components.Empty{Title: "Nothing was looked for", Text: "A term of the query was not understood; it stands above, with what was expected."}
+
 	none := cohortsModel()
 	none.List.Rows, none.List.Bulk, none.List.Pager = nil, components.Bulk{}, components.Pager{}
 	none.List.Empty = &components.Empty{Title: "No cohort matches", Text: "38 are hidden by source:intranet and age:>30d.", Links: []components.Link{{Text: "Show all 38", Href: "/cohorts"}}}
@@ -41,7 +59,7 @@ func cohortsItems() []Item {
 
 	return []Item{
 		page("cohorts", cohorts.Page(full)), page("cohorts-paused", cohorts.Page(paused)), page("cohorts-nothing-stuck", cohorts.Page(nothing)),
-		page("cohorts-no-match", cohorts.Page(none)), page("cohorts-first", cohorts.Page(first)),
+		page("cohorts-no-match", cohorts.Page(none)), page("cohorts-since", cohorts.Page(back)), page("cohorts-narrowed", cohorts.Page(narrowed)), page("cohorts-unread", cohorts.Page(unread)), page("cohorts-first", cohorts.Page(first)),
 	}
 }
 
@@ -59,11 +77,12 @@ func cohortsModel() cohorts.Model {
 		},
 		List: cohorts.List{
 			Filters: []components.Chip{
-				{Text: "Stuck", Href: "/cohorts?all=1", On: true}, {Text: "Quarantine", Count: "17", Href: "/cohorts?status=quarantined"},
+				{Text: "In the queue", Href: "/cohorts?all=1", On: true}, {Text: "Quarantine", Count: "17", Href: "/cohorts?status=quarantined"},
 				{Text: "Archive", Href: "/cohorts?status=archived"}, {Text: "Low confidence", Count: "533", Href: "/cohorts?reason=low_confidence"},
 				{Text: "Not running now", Href: "/cohorts?parser=!current"}, {Text: "wiki", Href: "/cohorts?source=wiki"},
 			},
-			Orders: []components.Chip{{Text: "Needs a decision first", Href: "/cohorts", On: true}, {Text: "Largest", Href: "/cohorts?sort=stuck"}, {Text: "Oldest", Href: "/cohorts?sort=oldest"}},
+			Search: cohorts.Search{Action: "/cohorts"},
+			Orders: []components.Chip{{Text: "Needs a decision", Href: "/cohorts", On: true}, {Text: "Most stuck", Href: "/cohorts?sort=parked"}, {Text: "Stuck longest", Href: "/cohorts?sort=oldest"}},
 			Heads: cohorts.Heads{
 				Cohort: components.Sort{Text: "Cohort"}, Source: components.Sort{Text: "Source, owner"}, Failed: components.Sort{Text: "Failed under"},
 				Stuck: components.Sort{Text: "Stuck", Href: "/cohorts?sort=stuck", Num: true, Dir: "descending"}, Arrivals: components.Sort{Text: "30 days"},
