@@ -80,6 +80,9 @@ func dotnetFrame(line string) *frame {
 		s, indent = rest, 1
 	}
 	s = strings.TrimRight(s, " \t<-") // "<---" ends a member of an AggregateException
+	if call, ok := dotnetDebugged(s); ok {
+		s = call
+	}
 	c, ok := dotnetCallIn(s)
 	if !ok || dotnetForeign(c.args) {
 		return nil
@@ -94,6 +97,21 @@ func dotnetFrame(line string) *frame {
 		return nil
 	}
 	return &frame{Frame: f, path: path}
+}
+
+var dotnetModule = regexp.MustCompile(`^>?\s*[\w.-]+\.(?:dll|exe|DLL|EXE)!(\S.*\))(?: Line \d+)?(?: \+ 0x[0-9a-f]+ bytes)?\s+(?:C#|F#|Basic|Unknown)$`)
+
+// dotnetDebugged writes a row of a debugger's call stack, which begins with the
+// module and ends with the source's language, the way the runtime prints it.
+func dotnetDebugged(s string) (string, bool) {
+	if !strings.Contains(s, "!") {
+		return "", false
+	}
+	m := dotnetModule.FindStringSubmatch(s)
+	if m == nil {
+		return "", false
+	}
+	return "at " + m[1], true
 }
 
 // dotnetUnlabelled takes off what programs and test runners print in front of a
@@ -834,10 +852,12 @@ func (p *dotnetParser) continueMessage(i int, t string) {
 // visualStudioMessage returns the message of a line as the debugger copies it,
 // "Message=…", and nothing of the properties around it.
 func visualStudioMessage(t string) string {
-	if message, ok := strings.CutPrefix(t, "Message="); ok {
-		return message
+	for _, label := range []string{"Message=", "Additional information: "} {
+		if message, ok := strings.CutPrefix(t, label); ok {
+			return message
+		}
 	}
-	if strings.HasPrefix(t, "HResult=0x") || strings.HasPrefix(t, "Source=") {
+	if strings.HasPrefix(t, "HResult=") || strings.HasPrefix(t, "Source=") {
 		return ""
 	}
 	return t
@@ -850,7 +870,7 @@ func visualStudioMessage(t string) string {
 func (p *dotnetParser) begin(i int) {
 	from := max(0, i-60)
 	for j := from; j < i; j++ {
-		t := withoutIntroduction(strings.TrimSpace(p.lines[j]))
+		t := visualStudioHeader(withoutIntroduction(strings.TrimSpace(p.lines[j])))
 		if m := dotnetBracketed.FindStringSubmatch(clip(t, 4000)); m != nil && dotnetThrowable.MatchString(m[1]) {
 			p.bracketed = true
 			p.push(j, &exception{typ: m[1], message: []string{m[2]}, raised: j}, false)
@@ -891,6 +911,17 @@ func (p *dotnetParser) begin(i int) {
 		}
 	}
 	p.push(i, e, false)
+}
+
+var dotnetUnhandled = regexp.MustCompile(`^(?:An (?:unhandled )?exception of type ')?([\p{L}_][\p{L}\p{N}_.+]*Exception)'? (?:was (?:unhandled|thrown|caught)|occurred in )`)
+
+// visualStudioHeader returns the type alone where the debugger says of it that
+// nothing caught it; the message is a property below.
+func visualStudioHeader(t string) string {
+	if m := dotnetUnhandled.FindStringSubmatch(clip(t, 1000)); m != nil {
+		return m[1]
+	}
+	return t
 }
 
 // through reads the lines between a header and line i as its message.

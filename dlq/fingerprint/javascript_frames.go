@@ -10,6 +10,7 @@ var (
 	jsAlias = regexp.MustCompile(` \[as [^\]]*\]$`)
 	// An address or a path must follow the sign: else it is a mailbox.
 	jsAtSign = regexp.MustCompile(`^\s*([^@]{0,200}?)@((?:[a-z][a-z-]*://|/|[A-Za-z]:\\)[^\s@]*):\d+:\d+$`)
+	jsSpaced = regexp.MustCompile(`^\s*([\w$.<>]+)(?: \[as \w+\])? @ (\S+?\.[cm]?[jt]sx?(?:\?\S*?)?):\d+(?::\d+)?$`)
 	jsArrow  = regexp.MustCompile(`^\s*❯ (?:(\S+) )?(\S+\.[cm]?[jt]sx?):\d+:\d+$`)
 	// What bundlers put into the names of files, from their content.
 	jsHash      = regexp.MustCompile(`[.-][0-9a-f]{8,}(\.[a-z]+)$`)
@@ -108,7 +109,8 @@ func jsUnit(location string) string {
 }
 
 // jsFrameWithoutAt reads the frames of engines other than V8,
-// "function@location:line:column", and of Vitest, which marks them with an arrow.
+// "function@location:line:column", of consoles of browsers, which put blanks round
+// the sign, and of Vitest, which marks them with an arrow.
 func jsFrameWithoutAt(line string) *frame {
 	if !strings.Contains(line, "@") && !strings.Contains(line, "❯") {
 		return nil
@@ -116,6 +118,9 @@ func jsFrameWithoutAt(line string) *frame {
 	m := jsAtSign.FindStringSubmatch(line)
 	if m == nil {
 		m = jsArrow.FindStringSubmatch(line)
+	}
+	if m == nil {
+		m = jsSpaced.FindStringSubmatch(line)
 	}
 	if m == nil {
 		return nil

@@ -17,12 +17,14 @@ var jvm = language{
 	noise:       jvmNoise,
 	library:     jvmLibrary,
 	transparent: func(e *exception) bool { return jvmWrappers[lastSegment(e.typ)] },
-	generic:     set("Exception", "RuntimeException", "Throwable", "Error"),
+	generic:     jvmGeneric,
 	identifier: set("ClassNotFoundException", "NoClassDefFoundError", "NoSuchMethodError", "NoSuchFieldError", "NoSuchMethodException", "NoSuchFieldException",
 		"UninitializedPropertyAccessException"),
 	stackOverflow: set("StackOverflowError"),
 	clean:         cleanJVM,
 }
+
+var jvmGeneric = set("Exception", "RuntimeException", "Throwable", "Error")
 
 var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTargetException",
 	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
@@ -384,6 +386,13 @@ func jvmHeaderOf(line string) (typ, message string, ok bool) {
 	m := jvmHeader.FindStringSubmatch(line)
 	if m == nil || !strings.Contains(m[1], ".") && !jvmThrowable.MatchString(m[1]) {
 		return "", "", false
+	}
+	if jvmGeneric[m[1]] {
+		// The runtime prints the package of these: what has none is a program's
+		// own introduction.
+		if typ, message, ok := jvmHeaderOf(m[2]); ok && strings.Contains(typ, ".") && jvmThrowable.MatchString(typ) {
+			return typ, message, true
+		}
 	}
 	return m[1], m[2], true
 }

@@ -161,7 +161,7 @@ func nativeHashFrame(t string) *frame {
 	}
 	if strings.Contains(t, " at ") || strings.Contains(t, " from ") || strings.HasSuffix(t, ")") && strings.Contains(t, " in ") && strings.Contains(t, "  0x") {
 		if m := nativeGDB.FindStringSubmatch(t); m != nil && !pathNotName(m[1]) {
-			if m[2] == "from" {
+			if m[2] == "from" || nativeLibFile.MatchString(m[3]) {
 				return nativeMade(m[1], "", m[3])
 			}
 			return nativeMade(m[1], m[3], "")

@@ -66,7 +66,8 @@ func pythonFrame(line string) *frame {
 	}
 	if strings.Contains(line, ".py") && strings.Contains(line, " in ") {
 		if m := pyNotebook.FindStringSubmatch(line); m != nil {
-			return newPythonFrame(m[1]+m[2], m[3])
+			// Notebooks print the class too, tracebacks do not.
+			return newPythonFrame(m[1]+m[2], m[3][strings.LastIndexByte(m[3], '.')+1:])
 		}
 	}
 	if strings.HasPrefix(line, "<ipython") || strings.HasPrefix(line, "Cell ") || strings.HasPrefix(line, "In") {
@@ -94,6 +95,9 @@ func newPythonFrame(path, function string) *frame {
 	function = strings.TrimSpace(function)
 	if i := strings.LastIndex(function, "<locals>."); i >= 0 {
 		function = function[i+len("<locals>."):]
+	}
+	if name, ok := strings.CutPrefix(function, "**"); ok && strings.HasSuffix(name, "**") {
+		function = "__" + strings.TrimSuffix(name, "**") + "__" // a page took the underscores for bold type
 	}
 	return &frame{Frame: Frame{Function: clip(function, 200), Unit: clip(pythonUnit(path), 200)}, path: path}
 }
