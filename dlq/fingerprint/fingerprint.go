@@ -129,7 +129,7 @@ func analyse(in Input) analysis {
 	a := analysis{}
 	a.result.Version = Version
 	a.read(in.Trace, in.Language)
-	if strings.TrimSpace(in.Trace) == "" && traceShape.MatchString(clip(in.ErrorMessage, maxHead)) {
+	if strings.TrimSpace(in.Trace) == "" && traceShape.MatchString(clip(in.ErrorMessage, maxMessageHead)) {
 		a.readMessage(in)
 	}
 	outer := unwrap(a.lang, a.parsed.outer)

@@ -60,6 +60,10 @@ var (
 	jvmSAX          = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
 )
 
+// jvmMade are in the names of classes that were made or numbered by a compiler
+// or at run time.
+var jvmMade = []string{"$", "Accessor", "_closure", "__"}
+
 // jvmFrame reads one frame line; nil if it is none. A frame without a useful
 // name (a synthetic accessor) is returned with an empty Function.
 func jvmFrame(line string) *frame {
@@ -83,7 +87,7 @@ func jvmFrame(line string) *frame {
 	}
 	// java.base/, app//, java.base@17.0.1/
 	class = class[strings.LastIndexByte(class, '/')+1:]
-	if !lambda {
+	if !lambda && holdsSign(class, jvmMade) {
 		class = jvmGenerated.ReplaceAllString(class, "")
 		class = jvmDigitsAtEnd.ReplaceAllString(class, "$1")
 		class = jvmNumbered.ReplaceAllString(class, "")

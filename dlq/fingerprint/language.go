@@ -4,17 +4,19 @@ import "strings"
 
 // Bounds on the work that one hostile trace can cause.
 const (
-	maxHead       = 256 << 10 // bytes looked at from the start of a text
-	maxTail       = 256 << 10 // and from its end
-	maxLines      = 4000
-	maxLine       = 4096 // bytes
-	maxExceptions = 50
-	maxFrames     = 500 // of one exception
-	maxGroupDepth = 8
-	maxCycle      = 8
-	maxKeyFrames  = 3
-	maxRulePairs  = 20
-	maxMessage    = 2000 // bytes of Result.Message
+	maxHead  = 256 << 10 // bytes looked at from the start of a text
+	maxTail  = 256 << 10 // and from its end
+	maxLines = 4000
+	// where a trace begins in a message at the latest
+	maxMessageHead = 64 << 10
+	maxLine        = 4096 // bytes
+	maxExceptions  = 50
+	maxFrames      = 500 // of one exception
+	maxGroupDepth  = 8
+	maxCycle       = 8
+	maxKeyFrames   = 3
+	maxRulePairs   = 20
+	maxMessage     = 2000 // bytes of Result.Message
 )
 
 // language is what the algorithm needs to know of one runtime. Adding one is a

@@ -122,6 +122,9 @@ func phpHashCall(t string) (phpCall, bool) {
 		n, _ := strconv.Atoi(m[1])
 		return phpCall{number: n, function: "{main}"}, true
 	}
+	if !strings.Contains(t, "): ") && !strings.Contains(t, "]: ") {
+		return phpCall{}, false
+	}
 	m := phpNumbered.FindStringSubmatch(clip(t, 4000))
 	if m == nil {
 		return phpCall{}, false

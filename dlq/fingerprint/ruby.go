@@ -54,6 +54,9 @@ var (
 	rubyGemPath   = regexp.MustCompile(`^[\w-]+ \([\w.]+\) `)
 )
 
+// rubyFiles end the places of frames that have the method in front.
+var rubyFiles = []string{".rb:", ".rake:", ".java:", ".erb:"}
+
 const rubyNoConstant = "uninitialized constant "
 
 // rubyPlace finds where on a line a frame's path ends: ":12:in `". A message may
@@ -113,7 +116,7 @@ func rubyCallIn(line string) (rubyCall, bool) {
 		}
 		return c, false
 	}
-	if strings.Contains(line, " at ") {
+	if strings.Contains(line, " at ") && holdsSign(line, rubyFiles) {
 		if m := rubyAtEnd.FindStringSubmatch(clip(line, 2000)); m != nil && !strings.ContainsAny(m[1], "({:") {
 			c.path, c.name = m[2], m[1]
 			return c, true
