@@ -183,7 +183,8 @@ func (p *jsParser) current(i, indent int) *exception {
 		return nil
 	}
 	at := len(p.lines[header]) - len(strings.TrimLeft(p.lines[header], " \t"))
-	if p.outer != nil && p.holder(at) < 0 {
+	// What an error holds is indented by two at least, a logger's mark by one.
+	if holder := p.holder(at); p.outer != nil && (holder < 0 || at < p.stack[holder].indent+2) {
 		p.done = true
 		return nil
 	}

@@ -585,6 +585,7 @@ func (p *phpParser) message(b *phpBlock, header, end int) {
 		}
 		b.message = append(b.message, l)
 	}
+	b.message[0], _, _ = strings.Cut(b.message[0], " Stack trace:")
 	for n := len(b.message) - 1; n >= 0; n-- {
 		text, place := phpCutPlace(b.message[n])
 		if place == "" {
