@@ -159,6 +159,10 @@ func goErrorChain(lines []string) *exception {
 	if len(chain) == 0 {
 		return nil
 	}
+	if first := chain[0]; first.raised >= 0 {
+		n := afterLog(first.message)
+		first.message, first.raised = first.message[n:], first.raised+n
+	}
 	for _, e := range chain {
 		goNameAndOrder(e)
 	}
@@ -180,6 +184,19 @@ func goErrorChain(lines []string) *exception {
 		chain[i].cause = chain[i-1]
 	}
 	return chain[len(chain)-1]
+}
+
+var goLogged = regexp.MustCompile(`^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d`)
+
+// afterLog returns where a message begins behind what had been logged before: a
+// line that begins with the time is none of it, unless it is the last.
+func afterLog(message []string) int {
+	for n := len(message) - 2; n >= 0; n-- {
+		if goLogged.MatchString(message[n]) {
+			return n + 1
+		}
+	}
+	return 0
 }
 
 // goNameAndOrder settles what the forms differ in: whether the message starts

@@ -8,6 +8,8 @@ import (
 var (
 	jsIndex = regexp.MustCompile(`\(index \d+\)$`)
 	jsAlias = regexp.MustCompile(` \[as [^\]]*\]$`)
+	// What begins a path: then blanks are part of it, and no prose.
+	jsRooted = regexp.MustCompile(`^(?:file://)?/?(?:[A-Za-z]:[\\/]|/\w)`)
 	// An address or a path must follow the sign: else it is a mailbox.
 	jsAtSign = regexp.MustCompile(`^\s*([^@]{0,200}?)@((?:[a-z][a-z-]*://|/|[A-Za-z]:\\)[^\s@]*):\d+:\d+$`)
 	jsSpaced = regexp.MustCompile(`^\s*([\w$.<>]+)(?: \[as \w+\])? @ (\S+?\.[cm]?[jt]sx?(?:\?\S*?)?):\d+(?::\d+)?$`)
@@ -40,7 +42,7 @@ func jsFrame(line string) *frame {
 		function, location = location[:open], location[open+2:len(location)-1]
 	}
 	place, ok := withoutPlace(location)
-	if !ok || strings.ContainsAny(place, " ") && function == "" {
+	if !ok || strings.ContainsAny(place, " ") && function == "" && !jsRooted.MatchString(place) {
 		return nil
 	}
 	unit := jsUnit(place)

@@ -30,6 +30,12 @@ var frameForms = []struct {
 	{"@    ", false, false, regexp.MustCompile(`^@ {4,}0x[0-9a-f]{8,} `)},
 	{"from ", false, false, regexp.MustCompile(`^from \S+:\d+:in `)},
 	{"://", false, true, regexp.MustCompile(`^[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$`)},
+	// .NET's word for "at" is translated; three blanks before it are not.
+	{"   ", false, false, regexp.MustCompile(`^ {3,6}\p{L}{1,4}:? [\p{L}_][^\s()/:"]*\.[^\s()/:"]+\([^/:]*\)(?: .*:\D{0,12}\d+)?\s*"?$`)},
+	{"`", false, true, regexp.MustCompile("^[0-9a-f]{8}`[0-9a-f]{8} .*[\\w.]![^\\s!]")},
+	{".py in ", false, true, regexp.MustCompile(`^\S+\.py in [\w<>.]+\(.*\)$`)},
+	{"<ipython-input-", false, false, regexp.MustCompile(`^<ipython-input-\d+-[0-9a-f]+> in `)},
+	{"thread '", false, false, regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at `)},
 	{"❯ ", false, false, regexp.MustCompile(`^❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)},
 }
 
