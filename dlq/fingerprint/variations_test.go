@@ -129,6 +129,9 @@ func TestWhatTheKeyIsMadeOfCounts(t *testing.T) {
 			if f.Function == "" {
 				continue // the place that a panic names
 			}
+			if strings.Contains(trace, "<internal:") {
+				continue // it has the file of its caller
+			}
 			if got := ofTrace(withoutFrame(trace, f)); got.Digest == bare.Digest {
 				t.Errorf("frame %s does not count in %s:\n%s", f, name, got.Canonical)
 			}
