@@ -255,7 +255,7 @@ func dotnetLeads(c dotnetCall, indent int) bool {
 	case len(words) > 4 || !strings.Contains(c.symbol, "."):
 		return false
 	}
-	if first, _ := utf8.DecodeRuneInString(words[0]); indent == 0 && first < utf8.RuneSelf {
+	if first, _ := utf8.DecodeRuneInString(words[0]); indent == 0 && first < utf8.RuneSelf && !dotnetFlush(words, c.symbol) {
 		return false
 	}
 	for _, w := range words {
@@ -266,6 +266,14 @@ func dotnetLeads(c dotnetCall, indent int) bool {
 	}
 	return true
 }
+
+// dotnetFlush says that a line that lost its indentation is a frame in a language
+// that is written in ASCII: a namespace and a class before the method.
+func dotnetFlush(words []string, symbol string) bool {
+	return len(words) == 1 && dotnetAt[words[0]] && strings.Count(symbol, ".") > 1 && symbol[0] >= 'A' && symbol[0] <= 'Z'
+}
+
+var dotnetAt = set("bei", "in", "en", "em", "w", "ved", "vid")
 
 // codeWords begin lines of source code that have the shape of a frame.
 var codeWords = set("return", "raise", "yield", "await", "async", "assert", "not", "if", "unless", "elif", "else", "while", "until", "for", "foreach", "throw", "new",

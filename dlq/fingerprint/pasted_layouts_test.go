@@ -128,3 +128,31 @@ func TestATestRunnerNamesWhatAScriptThrew(t *testing.T) {
 		t.Errorf("type %q\n%s", r.Type, r.Canonical)
 	}
 }
+
+func TestFoldersOfWindowsThatBeginLikeAnEscapedLineBreak(t *testing.T) {
+	const trace = "Error: no directory\n    at Zip.end (/srv/app/node_modules/docs/node_modules/zip/lib/entries.js:149:23)\n    at Zip.load (/srv/app/node_modules/docs/node_modules/zip/lib/entries.js:215:14)\n    at open (/srv/app/node_modules/docs/lib/zipfile.js:8:19)\n"
+	wantSame(t, trace, strings.ReplaceAll(strings.ReplaceAll(trace, "/", `\`), `(\`, `(C:\`))
+}
+
+func TestEachLineOfATraceIsTheEventOfARecord(t *testing.T) {
+	var b strings.Builder
+	for line := range strings.Lines(pythonTrace) {
+		b.WriteString(jsonOf(t, object{"event": strings.TrimSuffix(line, "\n"), "timestamp": "2026-02-11T09:42:13.511Z"}) + "\n")
+	}
+	wantSame(t, pythonTrace, b.String())
+}
+
+func TestATranslatedDotnetTraceThatLostItsIndentation(t *testing.T) {
+	r := ofTrace("Acme.Pdf.TrailerException\nHResult=0x80131500\nMessaggio=No trailer\nOrigine=Acme.Pdf\nAnalisi dello stack:\nin Acme.Pdf.Parser.Trailer(Table table)\nin Acme.Pdf.Reader.Open(String path) in C:\\src\\Reader.cs: riga 19\n")
+	if r.Type != "TrailerException" {
+		t.Errorf("type %q", r.Type)
+	}
+	wantFrames(t, r, "Parser.Trailer@Acme.Pdf", "Reader.Open@Acme.Pdf")
+}
+
+func TestALoggersWordsAroundWhatPhpDidNotCatch(t *testing.T) {
+	r := ofTrace("ERROR Acme\\Front[2026-02-11 09:42:13 UTC] [93925] Uncaught exception: TypeError: bad argument in /srv/app/fonts.php:12\nERROR Acme\\Front[2026-02-11 09:42:13 UTC] [93925] Stack trace:\nERROR Acme\\Front[2026-02-11 09:42:13 UTC] [93925] #0 /srv/app/fonts.php(12): array_map(Array, false)\nERROR Acme\\Front[2026-02-11 09:42:13 UTC] [93925] #1 /srv/app/pdf.php(3): Fonts::split('a')\n")
+	if r.Type != "TypeError" {
+		t.Errorf("type %q", r.Type)
+	}
+}

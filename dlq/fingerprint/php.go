@@ -43,7 +43,7 @@ var (
 	phpListCall  = regexp.MustCompile(`^\s{4,}([\w\\{}@>:-]+)\(.*\)$`)
 	phpXdebug    = regexp.MustCompile(`^(?:PHP)?\s+(?:\d+\.\d+\s+\d+\s+)?(\d+)\. ([\w\\{}@>:-]+)\(.*\) (\S.*):\d+$`)
 
-	phpUncaught  = regexp.MustCompile(`(?:Uncaught |^Next )(?:PHP Exception )?(?:exception ')?([\p{L}_\\][\p{L}\p{N}_\\@]*)('|:|\(|$| in | with )`)
+	phpUncaught  = regexp.MustCompile(`(?:Uncaught |^Next )(?:PHP Exception )?(?:exception(?: '|: ))?([\p{L}_\\][\p{L}\p{N}_\\@]*)('|:|\(|$| in | with )`)
 	phpQuoted    = regexp.MustCompile(`(?:^|\s)[eE]xception '([\p{L}_\\][\p{L}\p{N}_\\@]*)'`)
 	phpObject    = regexp.MustCompile(`\[object\] \(([\p{L}_\\][\p{L}\p{N}_\\@]*)\(code: ?[^()]*\)(:)? ?`)
 	phpNamed     = regexp.MustCompile(`(?:^|[\s:\](|>"])(\\?(?:[\p{L}_][\p{L}\p{N}_]*\\{1,2})+[\p{L}_][\p{L}\p{N}_]*|[\p{L}_][\p{L}\p{N}_]*(?:Exception|Error)|Exception|Error)(:| in |$)`)

@@ -27,13 +27,13 @@ func (u *undressed) envelopes(text string) string {
 // escapedLines opens the lines of a log that hold a whole trace each, escaped,
 // where the rest of the log holds none.
 func (u *undressed) escapedLines(text string) string {
-	if !strings.Contains(text, "\n") || strings.Count(text, `\n`) < 2 {
+	if !strings.Contains(text, "\n") || escapedBreaks(text) < 2 {
 		return text
 	}
 	lines := strings.Split(text, "\n")
 	opened := false
 	for i, line := range lines {
-		if strings.Count(line, `\n`) > 1 && traceShape.MatchString(line) {
+		if escapedBreaks(line) > 1 && traceShape.MatchString(line) {
 			if inner, how := openEnvelope(line); how != "" {
 				lines[i], opened = inner, true
 			}
@@ -46,6 +46,18 @@ func (u *undressed) escapedLines(text string) string {
 	}
 	u.step("escaped lines opened")
 	return u.characters(strings.Join(lines, "\n"))
+}
+
+// foldersInN are folders of Windows whose names begin as a line break is escaped.
+var foldersInN = regexp.MustCompile(`\\n(?:ode_modules|odejs|pm|vm|uget|et\d|etcoreapp|etstandard|ative)\b`)
+
+// escapedBreaks counts the line breaks that were written as an escape.
+func escapedBreaks(s string) int {
+	n := strings.Count(s, `\n`)
+	if n > 0 && strings.Contains(s, `:\`) {
+		n -= len(foldersInN.FindAllStringIndex(s, -1))
+	}
+	return n
 }
 
 // traceShape tells a text that holds stack frames, escaped or not, of any
@@ -80,7 +92,7 @@ func openEnvelope(text string) (inner, how string) {
 	if s := embeddedJSON(t); s != "" {
 		return s, "taken out of a JSON object"
 	}
-	if strings.Count(t, `\n`) < 2 || strings.Contains(t, "\n") {
+	if escapedBreaks(t) < 2 || strings.Contains(t, "\n") {
 		return "", ""
 	}
 	if s, ok := wholeQuotation(t); ok {
@@ -282,7 +294,7 @@ func joinLogLines(text string) string {
 // logLine returns what one record says: the whole trace, where it holds one, or
 // its text.
 func logLine(line string) (string, bool) {
-	if strings.Count(line, `\n`) > 1 {
+	if escapedBreaks(line) > 1 {
 		var record map[string]any
 		if json.Unmarshal([]byte(line), &record) != nil {
 			return "", false
@@ -291,11 +303,11 @@ func logLine(line string) (string, bool) {
 			return trace, true
 		}
 	}
-	var record struct{ Log, Message, Msg, TextPayload, Text, Line *string }
+	var record struct{ Log, Message, Msg, TextPayload, Text, Line, Event *string }
 	if json.Unmarshal([]byte(line), &record) != nil {
 		return "", false
 	}
-	for _, s := range []*string{record.Log, record.Message, record.Msg, record.TextPayload, record.Text, record.Line} {
+	for _, s := range []*string{record.Log, record.Message, record.Msg, record.TextPayload, record.Text, record.Line, record.Event} {
 		if s != nil {
 			return *s, true
 		}

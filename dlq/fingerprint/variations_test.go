@@ -47,6 +47,8 @@ var otherRuns = map[string]func(string) string{
 	"Debian's packages":               replaced(`/site-packages/`, `/dist-packages/`),
 	"another home":                    replaced(`/(?:home|Users|root)/[\w.-]+/`, `/srv/other/`),
 	"another user on Windows":         replaced(`([A-Z]:\\Users\\)[\w.-]+\\`, `${1}someone\`),
+	"Windows, V8":                     onWindows(`\((?:/[\w.@-]+)+\.[cm]?js:`),
+	"Windows, Python":                 onWindows(`File "(?:/[\w.@-]+)+\.py"`),
 	"another container's folder":      replaced(`(["( ])/(?:app|srv|workspace|code)/`, `$1/var/lib/worker/`),
 	"lines of Python":                 replaced(`(File "[^"\n]*", line )\d+`, `${1}4711`),
 	"lines of the JVM":                replaced(`(\.(?:java|kt|scala):)\d+\)`, `${1}4711)`),
@@ -65,6 +67,17 @@ var otherRuns = map[string]func(string) string{
 	"hashes of crates":                replaced(`::h[0-9a-f]{16}\b`, `::h0123456789abcdef`),
 	"numbers of documents":            replaced(`\b(?:doc|document|invoice)[-_]\d{3,}\b`, `document-90210`),
 	"UUIDs":                           replaced(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, `01234567-89ab-4cde-8f01-23456789abcd`),
+}
+
+// onWindows writes the paths that pattern matches as Windows has them.
+func onWindows(pattern string) func(string) string {
+	shape := regexp.MustCompile(pattern)
+	return func(s string) string {
+		return shape.ReplaceAllStringFunc(s, func(m string) string {
+			m = strings.ReplaceAll(m, "/", `\`)
+			return strings.Replace(m, `\`, `C:\`, 1)
+		})
+	}
 }
 
 func TestWhatDiffersBetweenRunsDoesNotCount(t *testing.T) {
