@@ -36,7 +36,12 @@ func goOneLine(line string) *frame {
 func goFrameOf(symbol, file string) *frame {
 	f := goFrame(symbol)
 	f.path = file
-	if f.Unit == "" || !strings.Contains(symbol, ".") || strings.IndexByte(symbol, '.') < strings.IndexByte(symbol, '(') {
+	if strings.Contains(file, "/src/runtime/") && strings.Contains(strings.ToLower(symbol), "panic") {
+		// The machinery of a panic is told by its package.
+		f.Function, f.Unit = clip("runtime."+symbol, 300), "runtime"
+		return &f
+	}
+	if f.Unit == "" || strings.HasPrefix(symbol, "(") || !strings.Contains(symbol, ".") || strings.IndexByte(symbol, '.') < strings.IndexByte(symbol, '(') {
 		f.Function, f.Unit = clip(symbol, 300), clip(baseName(file), 300)
 	}
 	return &f
@@ -113,7 +118,9 @@ func goLayers(lines []string) *exception {
 
 // outermostFirst says that a stack was printed from main inwards.
 func outermostFirst(frames []frame) bool {
-	starts := func(f frame) bool { return f.Function == "main.main" || f.Unit == "runtime" }
+	starts := func(f frame) bool {
+		return f.Function == "main.main" || f.Unit == "runtime" && !strings.Contains(strings.ToLower(f.Function), "panic")
+	}
 	n := len(frames)
 	return n > 1 && starts(frames[0]) && !starts(frames[n-1])
 }

@@ -156,3 +156,15 @@ func TestALoggersWordsAroundWhatPhpDidNotCatch(t *testing.T) {
 		t.Errorf("type %q", r.Type)
 	}
 }
+
+func TestEachLineBehindAnExclamationMark(t *testing.T) {
+	wantSame(t, javaTrace, "ERROR [2026-02-11 09:42:13,511] com.example.Worker: failed\n"+prefixed(javaTrace, func(int) string { return "! " }))
+}
+
+func TestAPanicThatAServerRecoveredWithAddresses(t *testing.T) {
+	r := ofTrace("2026/02/11 09:42:13 [Recovery] panic recovered:\nindex out of range [3] with length 2\n/usr/local/go/src/runtime/panic.go:884 (0x43a2f4)\n\tgopanic: done = runOpenDeferFrame(d)\n/usr/local/go/src/runtime/panic.go:113 (0x43a2f5)\n\tgoPanicIndex: panic(boundsError{x: int64(x)})\n/go/pkg/mod/example.com/pdf@v0.1.0/page.go:33 (0x7a1b2c)\n\t(*Reader).Page: return r.pages[n]\n/srv/main.go:12 (0x7a1b2d)\n\trun: r.Page(3)\n")
+	if r.Type != "panic" {
+		t.Errorf("type %q", r.Type)
+	}
+	wantFrames(t, r, "(*Reader).Page@page.go", "run@main.go")
+}

@@ -64,7 +64,7 @@ func escapedBreaks(s string) int {
 // language, from one that only names an exception.
 var traceShape = regexp.MustCompile(`File \\*"[^"\\]+\\*"(?:, line \d+| in )|Traceback \(most recent` +
 	`|(?:^|\s|\\t|\\n|n {1,8})at (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(|(?:^|\s|\\n|n {1,8})at (?:async )?\S+:\d+:\d+` +
-	`|\.go:\d+|goroutine \d+ |(?:^|\s)\S+:\d+:in [` + "`" + `']|#\d+ (?:/|\{main\}|\[internal)|panicked at |#\d+ +0x[0-9a-f]{4,} in |(?:^|n|\n) {3}\p{L}{1,4}:? [\p{L}_][^\s()"/:]*\.[^\s()"/:]+\(|[0-9a-f]` + "`" + `[0-9a-f]{8} +[\w.]+!\w|\+ CategoryInfo +: |\w\(\w+\.(?:java|kt|scala|groovy):\d+\)`)
+	`|\.go:\d+|goroutine \d+ |(?:^|\s)\S+:\d+:in [` + "`" + `']|#\d+ (?:/|\{main\}|\[internal)|panicked at |#\d+ +0x[0-9a-f]{4,} (?:in |\S+ \(\S+ \+ 0x)|\.psm?1: \p{L}+ \d+|(?:^|n|\n) {3,9}\p{L}{1,4}:? [\p{L}_][^\s()"/:]*\.[^\s()"/:]+\(|[0-9a-f]` + "`" + `[0-9a-f]{8} +[\w.]+!\w|\+ CategoryInfo +: |\w\(\w+\.(?:java|kt|scala|groovy):\d+\)`)
 
 func openEnvelope(text string) (inner, how string) {
 	t := strings.TrimSpace(text)

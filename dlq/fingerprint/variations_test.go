@@ -160,7 +160,7 @@ func TestWhatTheKeyIsMadeOfCounts(t *testing.T) {
 
 // kindless are names of this package, or words of the runtime that say nothing
 // when they are changed.
-var kindless = set("panic", "error", "fatal error", "runtime error")
+var kindless = set("panic", "error", "Error", "fatal error", "runtime error")
 
 // withoutFrame drops every line of the trace that is the frame f: recursion may
 // have printed it more than once.
