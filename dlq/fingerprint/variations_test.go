@@ -115,6 +115,9 @@ func everyDressing(t *testing.T) map[string]func(string) string {
 }
 
 func TestDressingDoesNotCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every trace in every dressing takes seconds")
+	}
 	right, all := 0, 0
 	for name, trace := range bareTraces(t) {
 		for how, dress := range everyDressing(t) {
