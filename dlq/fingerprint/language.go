@@ -36,6 +36,9 @@ type language struct {
 	parse func(lines []string) parsed
 	// noise says that a frame belongs to machinery every failure passes through.
 	noise func(frame) bool
+	// inlined says that newer versions of the runtime have no such frame: the
+	// frame above it has the same place; nil where there are none.
+	inlined func(frame) bool
 	// library says that a frame is not the caller's own code.
 	library func(frame) bool
 	// own says that a frame is known to be the caller's own code; nil where the

@@ -6,13 +6,15 @@ import (
 )
 
 var python = language{
-	name:        "python",
-	hints:       []string{"python", "py", "python3", "cpython"},
-	counts:      func(line string) bool { return pythonFrame(line) != nil },
-	frame:       func(lines []string, i int) *frame { return pythonFrame(lines[i]) },
-	belongs:     pythonBelongs,
-	parse:       parsePython,
-	noise:       pythonNoise,
+	name:    "python",
+	hints:   []string{"python", "py", "python3", "cpython"},
+	counts:  func(line string) bool { return pythonFrame(line) != nil },
+	frame:   func(lines []string, i int) *frame { return pythonFrame(lines[i]) },
+	belongs: pythonBelongs,
+	parse:   parsePython,
+	noise:   pythonNoise,
+	// Since 3.12 a comprehension is part of its function, a generator is not.
+	inlined:     func(f frame) bool { return pyComprehensions[f.Function] },
 	library:     pythonLibrary,
 	own:         func(f frame) bool { return !pythonLibrary(f) },
 	transparent: pythonTransparent,
@@ -123,6 +125,8 @@ func baseName(path string) string {
 func pythonLibrary(f frame) bool {
 	return pyLibraryPath.MatchString(strings.ReplaceAll(f.path, `\`, "/"))
 }
+
+var pyComprehensions = set("<listcomp>", "<dictcomp>", "<setcomp>")
 
 var pythonMachinery = set("__get_result@_base.py", "result@_base.py", "get@pool.py", "map@pool.py", "reraise@six.py")
 
