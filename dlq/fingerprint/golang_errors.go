@@ -212,7 +212,8 @@ func goNameAndOrder(e *exception) {
 	if outermostFirst(e.frames) {
 		slices.Reverse(e.frames)
 	}
-	if frames := afterPanic(e.frames); len(frames) < len(e.frames) && panicked(e.frames) {
+	// A stack of nothing but the panic is left as it is: every layer has a frame.
+	if frames := afterPanic(e.frames); len(frames) > 0 && len(frames) < len(e.frames) && panicked(e.frames) {
 		e.typ, e.frames = "panic", frames
 	}
 	if len(e.message) == 0 {
