@@ -42,7 +42,7 @@ var (
 	goSignal     = regexp.MustCompile(`^SIG[A-Z]{2,8}: `)
 	goLogTime    = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\S+\.go:\d+: )?`)
 	goRecovered  = regexp.MustCompile(` \[recovered(?:, repanicked)?\]$`)
-	goRoutine    = regexp.MustCompile(`^goroutine \d+(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[.*\]:$`)
+	goRoutine    = regexp.MustCompile(`^\s*goroutine \d+(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[.*\]:$`)
 	goClosure    = regexp.MustCompile(`\.(?:func\d+|\d+|gowrap\d+|deferwrap\d+)(?:\.(?:func)?\d+|\.gowrap\d+|\.deferwrap\d+)*(?:-range\d+)*$`)
 	goTypeArgs   = regexp.MustCompile(`\[[^\[\]]*\]`)
 	goInit       = regexp.MustCompile(`(?:^|\.)init(?:\.\d+)?(?:\.func)?$|^runtime\.doInit`)
@@ -149,6 +149,7 @@ func goLibrary(f frame) bool {
 }
 
 func parseGo(lines []string) parsed {
+	lines = withoutMargin(lines)
 	skipTo := 0
 	for i, line := range lines {
 		if i < skipTo {
@@ -167,6 +168,28 @@ func parseGo(lines []string) parsed {
 		}
 	}
 	return parsed{outer: goErrorChain(lines)}
+}
+
+// withoutMargin takes off the indentation that all lines have.
+func withoutMargin(lines []string) []string {
+	margin, first := "", true
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if first {
+			margin, first = indent, false
+		}
+		if margin = commonPrefix(margin, indent); margin == "" {
+			return lines
+		}
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = strings.TrimPrefix(line, margin)
+	}
+	return out
 }
 
 var (
