@@ -133,8 +133,8 @@ func (s *Store) FilterChoices(ctx context.Context) (dlq.FilterChoices, error) {
 		}
 		// From one value to the next in an index, a seek each: there are many
 		// cells to a value.
-		query := `with recursive step (v) as (select min(` + column + `) from ` + table + ` where ` + column + ` > ''` + only + `
-			union all select (select min(` + column + `) from ` + table + ` where ` + column + ` > x.v` + only + `) from step x where x.v is not null limit 501)
+		query := `with recursive step (v) as (select min(` + column + `) from ` + table + ` where ` + column + ` <> ''` + only + `
+			union all select (select min(` + column + `) from ` + table + ` where ` + column + ` > x.v and ` + column + ` <> ''` + only + `) from step x where x.v is not null limit 501)
 			select v from step where v is not null order by v limit 500`
 		err := each(ctx, s.reader(), query, nil, func(rows *sql.Rows) error {
 			var v string

@@ -43,10 +43,11 @@ create index cell_open_source on cell (source_id, fingerprint_id, id) where park
 
 create index cell_archived on cell (source_id, archived) where archived > 0;
 
--- What filters offer, a seek a value.
-create index cell_class on cell (error_class);
-create index cell_type on cell (error_type);
-create index cell_content on cell (content_type);
+-- What filters offer, a seek a value. The condition keeps these out of the plans
+-- of filters, which do better by what is open.
+create index cell_class on cell (error_class) where error_class <> '';
+create index cell_type on cell (error_type) where error_type <> '';
+create index cell_content on cell (content_type) where content_type <> '';
 
 create index entry_stuck_longest on entry (status, opened_at, id) where status = 'parked';
 
