@@ -13,7 +13,7 @@ import (
 // gap. Each fault is a line that names it.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var faults []string
-	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkCells, s.checkSources, s.checkOperations, s.checkAudit} {
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
 		found, err := check(ctx)
 		if err != nil {
 			return faults, fmt.Errorf("check the database: %w", err)

@@ -19,7 +19,7 @@ func scanCohort(rows *sql.Rows, c *dlq.Cohort) error {
 	var parked, redriving, quarantined, archived, resolved, erased, first, last int64
 	var oldest, expiry sql.NullInt64
 	err := rows.Scan(&c.ID, &c.Review, &c.Confidence, &c.ErrorType, &c.Template, &c.Frame, &c.Owner, &c.Ticket, &c.Runbook, &parked, &redriving, &quarantined, &archived, &resolved, &erased,
-		&c.Arrivals, &first, &last, &oldest, &expiry, &c.Standing.Disposition)
+		&c.Arrivals, &first, &last, &oldest, &expiry, &c.Disposition)
 	c.FirstSeen, c.LastSeen = fromMS(first), fromMS(last)
 	c.Oldest, c.Standing.NextExpiry = fromNullMS(oldest), fromNullMS(expiry)
 	c.Counts = map[dlq.Status]int64{dlq.StatusParked: parked, dlq.StatusRedriving: redriving, dlq.StatusQuarantined: quarantined, dlq.StatusArchived: archived, dlq.StatusResolved: resolved, dlq.StatusErased: erased}
@@ -50,7 +50,7 @@ func (c *cohortFill) ask() (l *cohortList, in string) {
 // another; visible is the one of those that the viewer may see.
 func (c *cohortFill) cells(l *cohortList) string {
 	having, _, _ := c.q.Having.Split()
-	if condition := l.cellCondition(c.s, c.q, having, c.by); condition != "" {
+	if condition := l.cellCondition(c.q, having, c.by); condition != "" {
 		return " and " + condition
 	}
 	return ""
@@ -257,8 +257,8 @@ func (c *cohortFill) members() error {
 func (c *cohortFill) days() error {
 	l, in := c.ask()
 	today := dayOf(c.s.Now())
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, d.day, sum(d.arrivals) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id
-		where m.cohort_id in `+in+` and d.day > `+l.arg(today-cohortDays)+` and d.day <= `+l.arg(today)+l.visible("d.source_id")+` group by m.cohort_id, d.day`, l.args, func(rows *sql.Rows) error {
+	return each(c.ctx, c.s.reader(), `select m.cohort_id, dy.day, sum(dy.arrivals) from fingerprint m join fingerprint_day dy on dy.fingerprint_id = m.id
+		where m.cohort_id in `+in+` and dy.day > `+l.arg(today-cohortDays)+` and dy.day <= `+l.arg(today)+l.visible("dy.source_id")+` group by m.cohort_id, dy.day`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var day, n int64
 		if err := rows.Scan(&id, &day, &n); err != nil {
@@ -279,8 +279,8 @@ func (c *cohortFill) seen() error {
 		return nil // no list of what is stuck shows them, and they are all the days that there ever were
 	}
 	l, in := c.ask()
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, sum(d.arrivals), min(d.day), max(d.day) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id
-		where m.cohort_id in `+in+l.visible("d.source_id")+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
+	return each(c.ctx, c.s.reader(), `select m.cohort_id, sum(dy.arrivals), min(dy.day), max(dy.day) from fingerprint m join fingerprint_day dy on dy.fingerprint_id = m.id
+		where m.cohort_id in `+in+l.visible("dy.source_id")+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var arrivals, first, last int64
 		if err := rows.Scan(&id, &arrivals, &first, &last); err != nil {
@@ -312,7 +312,7 @@ func (c *cohortFill) alerts() error {
 func (c *cohortFill) fixes() error {
 	declared := map[string][]dlq.DeclaredFix{}
 	l, in := c.ask()
-	err := each(c.ctx, c.s.reader(), `select x.cohort_id, x.component, x.version from fix x where x.cohort_id in `+in+` and x.withdrawn_at is null order by x.declared_at desc, x.id desc`, l.args, func(rows *sql.Rows) error {
+	err := each(c.ctx, c.s.reader(), absorbed(strings.Trim(in, "()"))+`select g.live, x.component, x.version from absorbed g join fix x on x.cohort_id = g.id where x.withdrawn_at is null order by x.declared_at desc, x.id desc`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var f dlq.DeclaredFix
 		err := rows.Scan(&id, &f.Component, &f.Version)

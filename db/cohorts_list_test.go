@@ -72,6 +72,7 @@ func manyCohorts(t testing.TB, seed uint64) *dbtest.DB {
 		case 2:
 			if rnd.IntN(2) == 0 {
 				s.Exec(t, `update cohort set disposition = 'needs_code' where id = $1`, id)
+				s.Exec(t, `insert into disposition (id, cohort_id, kind, until_kind, open_then, after_deployment, decided_at, actor, audit_seq) values ($1, $2, 'needs_code', '', 0, 0, 1, 'x', 1)`, fmt.Sprint("d", i), id)
 			}
 		case 3: // a version that nothing failed under
 			s.Exec(t, `insert into fix (id, cohort_id, component, version, declared_at, actor) values ($1, $2, 'parser', 'p9', 1, 'x')`, fmt.Sprint("fix", i), id)
@@ -266,7 +267,7 @@ func TestACursorSaysNothingOfOtherSources(t *testing.T) {
 	s.Park(t, dlqtest.Of("wiki", "2"), dlqtest.Defect("B"))
 	for _, sort := range []dlq.CohortSort{dlq.CohortsByDepth, dlq.CohortsByArrivals} {
 		list, next, err := s.Cohorts(background, dlqtest.Only(dlqtest.Reviewer, "wiki"), dlq.CohortQuery{Sort: sort}, "", 1)
-		if err != nil || next != "1-"+list[0].ID {
+		if err != nil || next != string(sort)+"-1-"+list[0].ID {
 			t.Errorf("by %s: %q, %v", sort, next, err)
 		}
 	}

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
@@ -13,9 +12,11 @@ import (
 const entryColumns = `e.id, e.dlq_id, s.name, e.doc_id, e.status, e.resolution, e.marks, f.cohort_id, f.algorithm || ':' || f.digest, c.reason, c.error_class, c.error_type, e.message,
 	c.stage, c.content_type, e.filename, v.versions, e.episode, e.attempts, e.arrivals, e.redrives_total, e.same_failures, e.granted, e.first_seen, e.opened_at, e.last_seen, e.expires_at,
 	e.settled_at, e.ingest_seq, coalesce(e.content_hash, ''), e.key_check, coalesce(e.payload_sha256, ''), coalesce(e.payload_bytes, -1), e.payload_state, coalesce(e.held_sha256, ''),
-	coalesce(e.payload_attempt, 0), e.payload_expires, e.evidence_id, coalesce(e.sender_id, ''), e.owner, e.ticket, e.version`
+	coalesce(e.payload_attempt, 0), e.payload_expires, e.evidence_id, coalesce(e.sender_id, ''), e.owner, e.ticket, e.disposition, e.version`
 
-const entryFrom = ` from entry e join cell c on c.id = e.cell_id join source s on s.id = e.source_id join fingerprint f on f.id = e.fingerprint_id join version_set v on v.id = c.version_set_id `
+const entryJoins = ` join cell c on c.id = e.cell_id join source s on s.id = e.source_id join fingerprint f on f.id = e.fingerprint_id join version_set v on v.id = c.version_set_id `
+
+const entryFrom = ` from entry e` + entryJoins
 
 func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
 	var e dlq.Entry
@@ -25,7 +26,7 @@ func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
 	err := rows.Scan(&e.ID, &e.DLQID, &e.Source, &e.DocID, &e.Status, &e.Resolution, &marks, &e.CohortID, &e.Fingerprint, &e.Reason, &e.ErrorClass, &e.ErrorType, &e.Message,
 		&e.Stage, &e.ContentType, &e.Filename, &versions, &e.Episode, &e.Attempts, &e.Arrivals, &e.RedrivesTotal, &e.SameFailures, &e.Granted, &first, &opened, &last, &expires,
 		&settled, &e.IngestSeq, &e.ContentHash, &e.KeyCheck, &e.PayloadSHA256, &e.PayloadBytes, &e.Copy, &e.HeldSHA256,
-		&e.CopyOfAttempt, &copyExpires, &e.EvidenceID, &e.SenderID, &e.Owner, &e.Ticket, &e.Version)
+		&e.CopyOfAttempt, &copyExpires, &e.EvidenceID, &e.SenderID, &e.Owner, &e.Ticket, &e.Disposition, &e.Version)
 	if err != nil {
 		return e, err
 	}
@@ -36,8 +37,12 @@ func scanEntry(rows *sql.Rows) (dlq.Entry, error) {
 }
 
 func (s *Store) entriesWhere(ctx context.Context, where string, args ...any) ([]dlq.Entry, error) {
+	return s.entriesOf(ctx, `select `+entryColumns+entryFrom+where, args...)
+}
+
+func (s *Store) entriesOf(ctx context.Context, query string, args ...any) ([]dlq.Entry, error) {
 	var out []dlq.Entry
-	err := each(ctx, s.reader(), `select `+entryColumns+entryFrom+where, args, func(rows *sql.Rows) error {
+	err := each(ctx, s.reader(), query, args, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
 		out = append(out, e)
 		return err
@@ -83,118 +88,6 @@ func (s *Store) Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int
 		}
 	}
 	return out, err
-}
-
-// entrySorts are the orders: the column and its direction. Every order ends in
-// the id, so that a cursor names one place.
-var entrySorts = map[dlq.EntrySort]struct {
-	column     string
-	descending bool
-}{
-	dlq.SortLastSeen: {"e.last_seen", true},
-	dlq.SortOldest:   {"e.opened_at", false},
-	dlq.SortExpires:  {"e.expires_at", false},
-	dlq.SortAttempts: {"e.attempts", true},
-}
-
-// cursor is where a page of a list ended.
-type cursor struct {
-	Value int64 `json:"v"`
-	ID    int64 `json:"i"`
-}
-
-func (c cursor) String() string {
-	b, err := json.Marshal(c)
-	if err != nil {
-		return ""
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func parseCursor(s string) (cursor, error) {
-	var c cursor
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		return c, dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected"})
-	}
-	return c, nil
-}
-
-// Entries lists the entries that a query matches, a page at a time. Next is
-// empty on the last page.
-func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) (list []dlq.Entry, next string, err error) {
-	limit = max(limit, 1)
-	order, ok := entrySorts[sort]
-	if !ok {
-		order = entrySorts[dlq.SortLastSeen]
-	}
-	f, err := s.filter(ctx, q, by)
-	if err != nil {
-		return nil, "", err
-	}
-	direction, beyond := "asc", ">"
-	if order.descending {
-		direction, beyond = "desc", "<"
-	}
-	if after != "" {
-		c, err := parseCursor(after)
-		if err != nil {
-			return nil, "", err
-		}
-		f.and("(" + order.column + ", e.id) " + beyond + " (" + f.arg(c.Value) + ", " + f.arg(c.ID) + ")")
-	}
-	list, err = s.entriesWhere(ctx, "where "+f.sql()+" order by "+order.column+" "+direction+", e.id "+direction+" limit "+f.arg(limit+1), f.args...)
-	if err != nil || len(list) <= limit {
-		return list, "", err
-	}
-	list = list[:limit]
-	last := list[limit-1]
-	value := map[dlq.EntrySort]int64{dlq.SortLastSeen: ms(last.LastSeen), dlq.SortOldest: ms(last.OpenedAt), dlq.SortExpires: ms(last.ExpiresAt), dlq.SortAttempts: last.Attempts}
-	v, ok := value[sort]
-	if !ok {
-		v = ms(last.LastSeen)
-	}
-	return list, cursor{v, last.ID}.String(), nil
-}
-
-// CountEntries counts what a query matches, exactly.
-func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error) {
-	if n, ok, err := s.countByCells(ctx, by, q); ok || err != nil {
-		return n, err
-	}
-	f, err := s.filter(ctx, q, by)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	_, err = s.one(ctx, "select count(*) from entry e where "+f.sql(), f.args, &n)
-	if err != nil {
-		return 0, fmt.Errorf("count entries: %w", err)
-	}
-	return n, nil
-}
-
-// Members lists the ids of what a query matches, in one snapshot and in the
-// order of first arrival.
-func (s *Store) Members(ctx context.Context, by dlq.Actor, q dlq.Query) ([]string, error) {
-	f, err := s.filter(ctx, q, by)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	err = each(ctx, s.reader(), "select e.dlq_id from entry e where "+f.sql()+" order by e.id", f.args, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the membership: %w", err)
-	}
-	return out, nil
 }
 
 const attemptColumns = `a.id, a.kind, a.why, a.episode, coalesce(a.redrive_id, ''), f.cohort_id, f.algorithm || ':' || f.digest, c.reason, c.error_class, c.error_type, c.stage, c.content_type,

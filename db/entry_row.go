@@ -38,13 +38,14 @@ type entryRow struct {
 	cohort                                          string
 	fingerprint                                     string // in words; empty where it was not read
 	review                                          bool
+	disposition, cohortDisposition                  dlq.Disposition // read alone: db/disposition.go writes them
 }
 
 const entryRowColumns = `e.id, e.source_id, e.cell_id, e.fingerprint_id, e.evidence_id, e.dlq_id, e.doc_id, e.status, e.resolution, e.marks,
 	e.episode, e.attempts, e.arrivals, e.last_attempt, e.redrives_total, e.same_failures, e.granted,
 	e.first_seen, e.opened_at, e.last_seen, e.expires_at, e.ingest_seq, e.received_at, e.settled_at, e.settled_seq,
 	coalesce(e.content_hash, ''), e.key_check, coalesce(e.payload_sha256, ''), coalesce(e.held_sha256, ''), e.payload_bytes, e.payload_state,
-	coalesce(e.payload_attempt, 0), e.payload_expires, coalesce(e.sender_id, ''), e.filename, e.message, e.blocked, e.version, f.cohort_id, c.review`
+	coalesce(e.payload_attempt, 0), e.payload_expires, coalesce(e.sender_id, ''), e.filename, e.message, e.blocked, e.version, f.cohort_id, c.review, e.disposition, c.disposition`
 
 const entryRowFrom = ` from entry e join fingerprint f on f.id = e.fingerprint_id join cohort c on c.id = f.cohort_id `
 
@@ -58,7 +59,7 @@ func (t *Tx) entryWhere(where string, args ...any) (entryRow, bool, error) {
 		&e.episode, &e.attempts, &e.arrivals, &e.lastAttempt, &e.redrivesTotal, &e.sameFailures, &e.granted,
 		&firstSeen, &openedAt, &lastSeen, &expiresAt, &e.ingestSeq, &receivedAt, &settledAt, &e.settledSeq,
 		&e.contentHash, &e.keyCheck, &e.payloadSHA256, &e.heldSHA256, &e.payloadBytes, &e.copy,
-		&e.payloadAttempt, &payloadExpires, &e.senderID, &e.filename, &e.message, &e.blocked, &e.version, &e.cohort, &e.review)
+		&e.payloadAttempt, &payloadExpires, &e.senderID, &e.filename, &e.message, &e.blocked, &e.version, &e.cohort, &e.review, &e.disposition, &e.cohortDisposition)
 	if err != nil || !found {
 		return e, false, err
 	}
@@ -163,5 +164,14 @@ func (t *Tx) saveEntry(was, is entryRow) error {
 		return fmt.Errorf("entry %s moved while it was being changed", is.dlqID)
 	}
 	t.countMove(was.place(), is.place())
-	return nil
+	switch {
+	case is.evidenceID != was.evidenceID:
+		err = t.textIsStale(is.id)
+	case is.fingerprintID != was.fingerprintID:
+		err = t.textMoves(was.id, was.fingerprintID)
+	}
+	if err != nil {
+		return err
+	}
+	return t.reviewDispositions(was, is)
 }

@@ -194,3 +194,14 @@ func ReadsWhole(line string) bool { return readsWhole(line) }
 
 // MayReadAll says whether a question may.
 func MayReadAll(query string) bool { return few.MatchString(query) }
+
+// IndexTextWhile reads what the text index has not read, and calls between the
+// reading and the writing.
+func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
+	u, err := s.unread(ctx, 100, 0)
+	if err != nil {
+		return err
+	}
+	between()
+	return s.update(ctx, func(tx *Tx) error { return tx.indexText(u) })
+}

@@ -15,9 +15,17 @@ import (
 // arguments. Everything that a person typed is an argument; the texts of the
 // conditions are all here.
 type filter struct {
-	where   []string
-	args    []any
-	members map[string][]int64 // of the cohorts that the query names
+	where    []string
+	cells    []string // conditions on the cell c of the entry
+	statuses []dlq.Status
+	said     bool // the query names states
+	args     []any
+	members  map[string][]int64 // of the cohorts that the query names
+	texts    map[textSought]textFound
+	page     bool // a page of a list is read, and not everything
+	// driver selects the ids of at most a few entries, among which are all that
+	// the query matches: then those are read, and no order of an index.
+	driver string
 }
 
 func (f *filter) arg(v any) string {
@@ -44,11 +52,47 @@ func (f *filter) ofSourcesOf(by dlq.Actor, column string) string {
 
 func (f *filter) and(condition string) { f.where = append(f.where, condition) }
 
-func (f *filter) sql() string {
-	if len(f.where) == 0 {
+// sql is the condition on an entry e.
+func (f *filter) sql() string { return f.sqlOf(f.statuses) }
+
+// sqlOf is the condition for some of the states that the query lets through.
+func (f *filter) sqlOf(statuses []dlq.Status) string {
+	where := slices.Clone(f.where)
+	if f.said || len(statuses) < len(f.statuses) {
+		where = append(where, f.plus()+statusIn(statuses))
+	}
+	if len(f.cells) > 0 {
+		where = append(where, f.cellPlus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.cells, " and ")+")")
+	}
+	if len(where) == 0 {
 		return "1 = 1"
 	}
-	return strings.Join(f.where, " and ")
+	return strings.Join(where, " and ")
+}
+
+// plus keeps a condition from choosing an index where the driver is one.
+func (f *filter) plus() string {
+	if f.driver != "" {
+		return "+"
+	}
+	return ""
+}
+
+// cellPlus keeps the cells from choosing an index in a page of a list: there
+// they are many entries, else they were the driver.
+func (f *filter) cellPlus() string {
+	if f.page {
+		return "+"
+	}
+	return f.plus()
+}
+
+// from names the entries that the condition is held against, as e.
+func (f *filter) from() string {
+	if f.driver != "" {
+		return "(" + f.driver + ") d cross join entry e on e.id = d.id"
+	}
+	return "entry e"
 }
 
 // cellColumns are the terms that a cell answers for all of its entries.
@@ -56,8 +100,9 @@ var cellColumns = map[string]string{"class": "c.error_class", "reason": "c.reaso
 
 // filter makes a filter of a query, for the sources that the actor may see.
 // Cohorts are looked up first: with their members' ids in the condition, a
-// cohort's page is read in the order of an index.
-func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor) (filter, error) {
+// cohort's page is read in the order of an index. So are texts: how often one
+// occurs decides where reading begins.
+func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor, page bool) (filter, error) {
 	members := map[string][]int64{}
 	for _, t := range q.Terms {
 		if t.Key != "cohort" {
@@ -71,7 +116,13 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor) (filter, 
 			members[v] = ids
 		}
 	}
-	return compile(q, by, members, s.Now()), nil
+	texts, err := s.findTexts(ctx, q)
+	if err != nil {
+		return filter{}, err
+	}
+	f := filter{members: members, texts: texts, page: page}
+	f.compile(q, by, s.Now())
+	return f, nil
 }
 
 // afterAll sorts after every letter and digit of an id: with it appended to a
@@ -97,59 +148,88 @@ func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, erro
 	return ids, nil
 }
 
-func compile(q dlq.Query, by dlq.Actor, members map[string][]int64, now time.Time) filter {
-	f := filter{members: members}
-	var cells []string
+func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 	if len(by.Sources) > 0 {
-		cells = append(cells, "c.source_id in (select id from source where name in ("+f.list(by.Sources)+"))")
+		f.cells = append(f.cells, "c.source_id in (select id from source where name in ("+f.list(by.Sources)+"))")
 	}
+	f.statuses = slices.Clone(dlq.Statuses)
+	f.chooseDriver(q)
 	for _, t := range q.Terms {
-		condition, ofCell := f.term(t, now)
+		if t.Key == "status" {
+			f.said = true
+			f.statuses = slices.DeleteFunc(f.statuses, func(s dlq.Status) bool { return hasStatus(t.Values, s) == t.Negated })
+			continue
+		}
+		condition, ofCell := f.term(t, by, now)
 		if t.Negated { // also where a column is null, of which "not" would be null again
 			condition = "(" + condition + ") is not true"
 		}
 		if ofCell {
-			cells = append(cells, condition)
+			f.cells = append(f.cells, condition)
 		} else {
-			f.and(condition)
+			f.where = append(f.where, condition)
 		}
 	}
-	if len(cells) > 0 {
-		if states := q.StatesOf(); within(states, stuckStates) { // most cells have nothing that is stuck
-			cells = append(cells, inStates("c", states))
-		}
-		f.and("e.cell_id in (select c.id from cell c where " + strings.Join(cells, " and ") + ")")
-	}
-	return f
 }
 
-func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool) {
-	if t.Key == "type" {
-		return f.either(t.Values, func(v string) string {
-			whole, last := f.arg(v), f.arg("%."+escapeLike(v))
-			return "(c.error_type = " + whole + " or c.error_type like " + last + " escape '\\' or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
-		}), true
+func hasStatus(values []string, s dlq.Status) bool {
+	return slices.Contains(values, string(s)) || s.Open() && slices.Contains(values, "open")
+}
+
+// chooseDriver begins with the term that names the fewest entries, where one
+// names few: an id, a digest, a text that is rare, an owner, an operation. The
+// planner knows no figures, and would as soon read all that is parked.
+func (f *filter) chooseDriver(q dlq.Query) {
+	for _, key := range []string{"id", "sha256", "", "url", "label", "owner", "operation"} {
+		for _, t := range q.Terms {
+			if t.Key != key || t.Negated {
+				continue
+			}
+			if driver, ok := f.driverOf(t); ok {
+				f.driver = "select value as id from json_each('[]') union " + driver
+				return
+			}
+		}
 	}
-	if column, ok := cellColumns[t.Key]; ok {
-		return column + " in (" + f.list(t.Values) + ")", true
+}
+
+func (f *filter) driverOf(t dlq.Term) (string, bool) {
+	var parts []string
+	switch t.Key {
+	case "id":
+		list := f.list(t.Values)
+		parts = append(parts, "select id from entry where doc_id in ("+list+")", "select id from entry where dlq_id in ("+list+")", "select id from entry where sender_id is not null and sender_id in ("+list+")")
+	case "sha256":
+		for _, v := range t.Values {
+			parts = append(parts, f.digestIDs(v)...)
+		}
+	case "owner":
+		if slices.Contains(t.Values, "nobody") || slices.Contains(t.Values, "me") {
+			return "", false
+		}
+		parts = append(parts, "select id from entry where owner <> '' and owner in ("+f.list(t.Values)+")")
+	case "operation":
+		parts = append(parts, "select entry_id from item where operation_id in ("+f.list(t.Values)+")")
+	default:
+		return f.textDriver(t)
+	}
+	return strings.Join(parts, " union "), true
+}
+
+// term is the condition of one term, and whether it is one on the cell.
+func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string, ofCell bool) {
+	if condition, ok := f.cellTerm(t); ok {
+		return condition, true
 	}
 	switch t.Key {
-	case "source":
-		return "c.source_id in (select id from source where name in (" + f.list(t.Values) + "))", true
-	case "connector", "parser", "chunker", "embedder":
-		return "c.version_set_id in (select version_set_id from version_of where component = " + f.arg(t.Key) + " and version in (" + f.list(t.Values) + "))", true
-	case "status":
-		return statusIn(t.Values), false
 	case "cohort":
-		return f.either(t.Values, func(v string) string {
-			ids := make([]string, len(f.members[v]))
-			for i, id := range f.members[v] {
-				ids[i] = f.arg(id)
-			}
-			return "e.fingerprint_id in (" + strings.Join(ids, ", ") + ")"
-		}), false
+		return f.either(t.Values, func(v string) string { return f.plus() + "e.fingerprint_id in (" + f.memberList(v) + ")" }), false
+	case "disposition":
+		return f.disposition(t.Values), false
+	case "outcome":
+		return "coalesce((select r.outcome from redrive r where r.entry_id = e.id order by r.created_at desc, r.id desc limit 1), '') in (" + f.list(orNothing(t.Values, "none")) + ")", false
 	case "operation":
-		return "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false
+		return f.plus() + "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false
 	case "id":
 		return f.either(t.Values, func(v string) string {
 			return "(e.doc_id = " + f.arg(v) + " or e.dlq_id = " + f.arg(v) + " or e.sender_id = " + f.arg(v) + ")"
@@ -162,8 +242,11 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 		}), false
 	case "owner":
 		return f.either(t.Values, func(v string) string {
-			if v == "nobody" {
+			switch v {
+			case "nobody":
 				v = ""
+			case "me":
+				v = by.Name
 			}
 			return "e.owner = " + f.arg(v)
 		}), false
@@ -184,15 +267,89 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 	case "redrives":
 		return "e.redrives_total " + orEqual(t.Compare) + " " + f.arg(t.Number), false
 	}
-	return f.either(t.Values, func(v string) string {
-		like := f.arg("%" + escapeLike(v) + "%")
-		digest := ""
-		if len(v) >= 8 && len(v) <= 64 && strings.Trim(v, "0123456789abcdef") == "" {
-			digest = " or " + f.digest(v)
+	return f.textHolds(t), false
+}
+
+// orNothing puts the empty text in the place of a word for it.
+func orNothing(values []string, word string) []string {
+	out := slices.Clone(values)
+	for i, v := range out {
+		if v == word {
+			out[i] = ""
 		}
-		return "(e.message like " + like + " escape '\\' or e.doc_id like " + like + " escape '\\' or e.filename like " + like +
-			" escape '\\' or e.cell_id in (select id from cell where error_type like " + like + " escape '\\')" + digest + ")"
-	}), false
+	}
+	return out
+}
+
+// disposition is the condition on what was decided of an entry, else of its
+// cohort.
+func (f *filter) disposition(values []string) string {
+	list := f.list(orNothing(values, "none"))
+	return "(case when e.disposition <> '' then e.disposition in (" + list + ") else e.fingerprint_id in (select m.id from fingerprint m join cohort h on h.id = m.cohort_id where h.disposition in (" + list + ")) end)"
+}
+
+func (f *filter) memberList(value string) string {
+	ids := make([]string, len(f.members[value]))
+	for i, id := range f.members[value] {
+		ids[i] = f.arg(id)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// cellTerm is the condition of a term that a cell answers for all of its entries.
+func (f *filter) cellTerm(t dlq.Term) (string, bool) {
+	if column, ok := cellColumns[t.Key]; ok {
+		return column + " in (" + f.list(t.Values) + ")", true
+	}
+	switch t.Key {
+	case "type":
+		return f.either(t.Values, func(v string) string {
+			whole, last := f.arg(v), f.arg("%."+escapeLike(v))
+			return "(c.error_type = " + whole + " or c.error_type like " + last + " escape '\\' or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
+		}), true
+	case "source":
+		return "c.source_id in (select id from source where name in (" + f.list(t.Values) + "))", true
+	case "connector", "parser", "chunker", "embedder":
+		return f.either(t.Values, func(v string) string { return f.version(t.Key, v) }), true
+	case "version":
+		return f.either(t.Values, func(v string) string {
+			component, version, _ := strings.Cut(v, "@")
+			return f.version(component, version)
+		}), true
+	case "fix":
+		return f.either(t.Values, fixState), true
+	}
+	return "", false
+}
+
+// version is the condition that a cell's entries failed under a version of a
+// component: a named one, one that runs now in the cell's source, or one that
+// does not, where it is known what does.
+func (f *filter) version(component, version string) string {
+	name := f.arg(component)
+	if version != dlq.VersionCurrent && version != dlq.VersionNotCurrent {
+		return "c.version_set_id in (select version_set_id from version_of where component = " + name + " and version = " + f.arg(version) + ")"
+	}
+	runs := "exists (select 1 from deployment d where d.source_id = c.source_id and d.component = v.component and d.version = v.version and d.stopped_at is null)"
+	if version == dlq.VersionNotCurrent {
+		runs = "not " + runs
+	}
+	return "(c.source_id in (select source_id from deployment where component = " + name + ") and exists (select 1 from version_of v where v.version_set_id = c.version_set_id and v.component = " + name + " and " + runs + "))"
+}
+
+// fixState is the condition on what is known of a fix for a cell's cohort. No
+// typed text is in it.
+func fixState(v string) string {
+	declared := "c.fingerprint_id in (select m.id from fix x join fingerprint m on m.cohort_id = x.cohort_id where x.withdrawn_at is null)"
+	switch v {
+	case "none":
+		return "not " + declared
+	case "deployed":
+		return `exists (select 1 from fingerprint m join fix x on x.cohort_id = m.cohort_id and x.withdrawn_at is null
+			join deployment d on d.source_id = c.source_id and d.component = x.component and d.version = x.version and d.stopped_at is null
+			where m.id = c.fingerprint_id and not exists (select 1 from version_of v where v.version_set_id = c.version_set_id and v.component = x.component and v.version = x.version))`
+	}
+	return declared
 }
 
 // digest is a condition on the bytes that failed, or that are held, by the first
@@ -200,6 +357,12 @@ func (f *filter) term(t dlq.Term, now time.Time) (condition string, ofCell bool)
 func (f *filter) digest(v string) string {
 	low, high := f.arg(v), f.arg(v+"g") // after every hex digit
 	return "((e.payload_sha256 >= " + low + " and e.payload_sha256 < " + high + ") or (e.held_sha256 >= " + low + " and e.held_sha256 < " + high + "))"
+}
+
+// digestIDs selects what digest holds for.
+func (f *filter) digestIDs(v string) []string {
+	low, high := f.arg(v), f.arg(v+"g")
+	return []string{"select id from entry where payload_sha256 >= " + low + " and payload_sha256 < " + high, "select id from entry where held_sha256 >= " + low + " and held_sha256 < " + high}
 }
 
 func (f *filter) either(values []string, condition func(string) string) string {
@@ -221,20 +384,19 @@ func orEqual(compare string) string {
 
 // statusIn names the states in the text of the condition, because an index of
 // the parked alone serves only a query that says so where it is prepared.
-func statusIn(values []string) string {
-	var names []string
-	for _, s := range dlq.Statuses {
-		if slices.Contains(values, string(s)) || s.Open() && slices.Contains(values, "open") {
-			names = append(names, "'"+string(s)+"'")
-		}
+func statusIn(statuses []dlq.Status) string {
+	if len(statuses) == 1 {
+		return "e.status = " + statusNames(statuses)
 	}
-	switch len(names) {
-	case 0:
-		return "1 = 0"
-	case 1:
-		return "e.status = " + names[0]
+	return "e.status in (" + statusNames(statuses) + ")" // none of them, where it is empty
+}
+
+func statusNames(statuses []dlq.Status) string {
+	names := make([]string, len(statuses))
+	for i, s := range statuses {
+		names[i] = "'" + string(s) + "'"
 	}
-	return "e.status in (" + strings.Join(names, ", ") + ")"
+	return strings.Join(names, ", ")
 }
 
 func escapeLike(s string) string {

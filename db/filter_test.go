@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"dlo/db/dbtest"
 	"dlo/dlq"
@@ -129,6 +130,11 @@ func valueHolds(e dlq.Entry, key, v string) bool {
 		return v == "payload" && e.Copy == dlq.CopyHeld || v == "owner" && e.Owner != "" || v == "ticket" && e.Ticket != ""
 	case "mark":
 		return e.Marks.Has(dlq.Mark(v))
+	}
+	if utf8.RuneCountInString(v) >= 3 {
+		return slices.ContainsFunc([]string{e.Message, e.DocID, e.Filename, e.ErrorType}, func(text string) bool {
+			return strings.Contains(strings.ToLower(text), strings.ToLower(v))
+		})
 	}
 	return contains(e.Message, v) || contains(e.DocID, v) || contains(e.Filename, v) || contains(e.ErrorType, v)
 }

@@ -11,12 +11,12 @@ import (
 // FirstMembers lists the ids of what a query matches as Members does, at most so
 // many of them: those that arrived first.
 func (s *Store) FirstMembers(ctx context.Context, by dlq.Actor, q dlq.Query, most int) ([]string, error) {
-	f, err := s.filter(ctx, q, by)
+	f, err := s.exactFilter(ctx, q, by)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	query := "select e.dlq_id from entry e where " + f.sql() + " order by e.id limit " + f.arg(most)
+	query := "select e.dlq_id from " + f.from() + " where " + f.sql() + " order by e.id limit " + f.arg(most)
 	err = each(ctx, s.reader(), query, f.args, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)

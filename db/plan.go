@@ -11,10 +11,10 @@ import (
 
 // wholeTable is a step of a plan that reads a whole table that grows with the
 // failures, or a whole index of it.
-var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|t|redrive|d|fingerprint_day|m|cell_month|i|item|audit|outcome|p|payload|o|operation)( USING (?:COVERING )?INDEX (\S+))?( LEFT-JOIN)?$`)
+var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|t|redrive|dy|fingerprint_day|source_day|m|cell_month|i|item|audit|outcome|p|payload|o|operation)( USING (?:COVERING )?INDEX (\S+))?( LEFT-JOIN)?$`)
 
 // openIndexes hold what is open alone: small, however long the history.
-var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_expiring", "entry_oldest", "operation_open", "operation_ending", "deployment_now"}
+var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_expiring", "entry_oldest", "operation_open", "operation_ending", "deployment_live"}
 
 // few are texts of questions whose whole table is read on purpose.
 var few = regexp.MustCompile(`^\s*insert into|from grouping_rule r where r.state = 'moving' |from alert a\b|from audit order by seq desc limit 1$`)

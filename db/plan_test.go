@@ -98,6 +98,34 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
 		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
 		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
+		"a source's deployments": func() error {
+			_, _, err := s.DeploymentHistory(background, 1, fmt.Sprint(s.Now().UnixMilli(), "-1"), 5)
+			return err
+		},
+		"deployments near a moment":       func() error { _, err := s.DeploymentsBetween(background, 1, dlqtest.Now, s.Now(), 5); return err },
+		"what failures name":              func() error { _, err := s.SeenVersions(background, 1, 5); return err },
+		"what a fix can be":               func() error { _, err := s.KnownVersions(background, wiki, last.Cohort, 5); return err },
+		"a cohort's places in its stream": func() error { _, err := s.Places(background, wiki, last.Cohort, 5); return err },
+		"the report of versions": func() error {
+			_, _, err := s.VersionReport(background, wiki, dlq.VersionReportQuery{From: dlqtest.Now}, 5)
+			return err
+		},
+		"a fix and what failed under it": func() error {
+			if _, _, err := s.DeclareFix(background, dlqtest.Reviewer, e.CohortID, dlq.FixDeclaration{Component: "parser", Version: "pdfminer.six@20221105"}); err != nil {
+				return err
+			}
+			if _, _, err := s.Deploy(background, dlqtest.Pipeline, e.Source, dlq.DeploymentReport{Component: "parser", Version: "pdfminer.six@20221105", At: dlqtest.Now.Add(-time.Hour)}); err != nil {
+				return err
+			}
+			list, err := s.Fixes(background, dlqtest.Reviewer, []string{e.CohortID})
+			if err == nil && list[e.CohortID][0].Counts().Returned == 0 {
+				t.Error("nothing failed under the fix, so its documents were not read")
+			}
+			if err == nil {
+				_, _, err = s.FixProposals(background, dlqtest.Pipeline, e.Source, "parser", "pdfminer.six@20221105")
+			}
+			return err
+		},
 		"an operation's outcomes":        func() error { _, err := s.OutcomeCounts(background, last.DLQID); return err },
 		"the alerts":                     func() error { _, err := s.Alerts(background, dlqtest.Reviewer, 5); return err },
 		"the sources with something due": func() error { _, err := s.DueSources(background); return err },

@@ -40,8 +40,8 @@ func (s *Store) Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error) {
 	}
 	f = filter{}
 	var since sql.NullInt64
-	query = `select coalesce(sum((select sum(d.parked - d.unparked) from source_day d where d.source_id = s.id and d.day > ` + f.arg(dayOf(s.Now())-7) + ` and d.review = 0)), 0),
-		min((select min(d.day) from source_day d where d.source_id = s.id)) from source s where ` + f.ofSourcesOf(by, "s.id")
+	query = `select coalesce(sum((select sum(dy.parked - dy.unparked) from source_day dy where dy.source_id = s.id and dy.day > ` + f.arg(dayOf(s.Now())-7) + ` and dy.review = 0)), 0),
+		min((select min(dy.day) from source_day dy where dy.source_id = s.id)) from source s where ` + f.ofSourcesOf(by, "s.id")
 	if _, err := s.one(ctx, query, f.args, &t.NetWeek, &since); err != nil {
 		return t, fmt.Errorf("read the week's net: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s *Store) DepthByDay(ctx context.Context, by dlq.Actor, days int) (map[str
 	}
 	f = filter{}
 	net := map[string]map[int64]int64{}
-	query = `select s.name, d.day, d.parked - d.unparked from source_day d join source s on s.id = d.source_id where d.source_id in (select id from source) and d.day > ` + f.arg(today-int64(days)) + ` and d.review = 0 and ` + f.ofSourcesOf(by, "d.source_id")
+	query = `select s.name, dy.day, dy.parked - dy.unparked from source_day dy join source s on s.id = dy.source_id where dy.source_id in (select id from source) and dy.day > ` + f.arg(today-int64(days)) + ` and dy.review = 0 and ` + f.ofSourcesOf(by, "dy.source_id")
 	err = each(ctx, s.reader(), query, f.args, func(rows *sql.Rows) error {
 		var name string
 		var day, n int64

@@ -66,6 +66,7 @@ type Cohort struct {
 	Owner        string
 	Ticket       string
 	Runbook      string
+	Disposition  Disposition
 	Sources      []string // in which its entries are, most first
 	Counts       map[Status]int64
 	Arrivals     int64
@@ -176,6 +177,7 @@ type Entry struct {
 	SenderID      string
 	Owner         string
 	Ticket        string
+	Disposition   Disposition
 	Version       int64
 }
 

@@ -23,11 +23,10 @@ const ExpiresSoon = 7 * 24 * time.Hour
 
 // CohortStanding is what decides whether a cohort needs somebody.
 type CohortStanding struct {
-	Disposition string    // what was decided; empty: nothing
-	Alerts      int64     // that fire on it, and not on one of its documents
-	NextExpiry  time.Time // when the first of its parked entries leaves; zero without one
-	LastSent    time.Time // when a redrive of it was last sent; zero: never
-	Fixes       []FixStanding
+	Alerts     int64     // that fire on it, and not on one of its documents
+	NextExpiry time.Time // when the first of its parked entries leaves; zero without one
+	LastSent   time.Time // when a redrive of it was last sent; zero: never
+	Fixes      []FixStanding
 }
 
 // FixStanding is where a declared fix of a cohort stands.
@@ -106,7 +105,7 @@ func Flood(daily []int64) bool {
 // NeedOf says what a cohort needs: the first that holds.
 func NeedOf(c Cohort, now time.Time) Need {
 	s := c.Standing
-	if s.Disposition != "" {
+	if c.Disposition != DispositionNone {
 		return NeedDecided
 	}
 	if s.Alerts > 0 || Flood(c.Daily) {

@@ -29,7 +29,7 @@ func TestWhatACohortNeedsIsTheFirstThatHolds(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	everything.Standing.Disposition = "needs_code"
+	everything.Disposition = "needs_code"
 	if got := NeedOf(everything, now); got != NeedDecided {
 		t.Errorf("what was decided needs %d still", got)
 	}

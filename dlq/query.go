@@ -18,7 +18,7 @@ type Query struct {
 
 // Term is one condition. Values are either-or; Negated turns the whole around.
 type Term struct {
-	Key     string // one of QueryKeys; "" is free text
+	Key     string // the name of one of QueryKeys; "" is free text
 	Values  []string
 	Negated bool
 	// Of an age or a date: the comparison and the span; of a count: the number.
@@ -35,51 +35,6 @@ type BadTerm struct {
 	Term       string
 	Start, End int
 	Expected   string
-}
-
-// queryKey says how the values of a key are read.
-type queryKey struct {
-	name   string
-	form   string // text, count, span, choice
-	choice []string
-	help   string
-}
-
-// QueryKeys are the keys of the query language, in the order in which screens
-// offer them.
-var QueryKeys = []queryKey{
-	{"source", "text", nil, "a source's name"},
-	{"status", "choice", []string{"parked", "redriving", "quarantined", "archived", "resolved", "erased", "open"}, "where the document stands; open is every state but resolved and erased"},
-	{"class", "text", nil, "a failure class, such as ambiguous_parse"},
-	{"type", "text", nil, "an exception's type"},
-	{"reason", "choice", []string{"exception", "validation", "low_confidence"}, "why it came here"},
-	{"stage", "text", nil, "a stage of the pipeline"},
-	{"content", "text", nil, "a content type"},
-	{"connector", "text", nil, "a version of the connector"},
-	{"parser", "text", nil, "a version of the parser"},
-	{"chunker", "text", nil, "a version of the chunker"},
-	{"embedder", "text", nil, "a version of the embedder"},
-	{"cohort", "text", nil, "a cohort's id or fingerprint, four characters or more of it"},
-	{"operation", "text", nil, "an operation's id"},
-	{"id", "text", nil, "a document's id, ours or the sender's"},
-	{"sha256", "text", nil, "a digest of the document's bytes, eight digits or more"},
-	{"file", "text", nil, "a file name; * stands for anything"},
-	{"owner", "text", nil, "an owner; nobody for those without one"},
-	{"has", "choice", []string{"payload", "owner", "ticket"}, "what it has"},
-	{"mark", "choice", []string{"returned", "late", "no_outcome", "assumed", "not_exhausted", "presumed"}, "a mark"},
-	{"age", "span", nil, "how long it has been stuck, such as >30d"},
-	{"expires", "span", nil, "when it leaves, such as <7d"},
-	{"attempts", "count", nil, "how often it failed, such as >10"},
-	{"redrives", "count", nil, "how often it was redriven, such as >=2"},
-}
-
-func findQueryKey(name string) *queryKey {
-	for i := range QueryKeys {
-		if QueryKeys[i].name == name {
-			return &QueryKeys[i]
-		}
-	}
-	return nil
 }
 
 // maxQueryValues bounds what one query asks. A store's own limit on the depth of
@@ -131,14 +86,14 @@ func splitQuery(s string) []queryWord {
 	var words []queryWord
 	i := 0
 	for i < len(s) {
-		if s[i] == ' ' || s[i] == '\t' || s[i] == '\n' {
+		if isBlank(s[i]) {
 			i++
 			continue
 		}
 		w := queryWord{start: i, colon: -1}
 		var b strings.Builder
 		quote := false
-		for i < len(s) && (quote || (s[i] != ' ' && s[i] != '\t' && s[i] != '\n')) {
+		for i < len(s) && (quote || !isBlank(s[i])) {
 			switch c := s[i]; {
 			case c == '"':
 				quote = !quote
@@ -162,6 +117,8 @@ func splitQuery(s string) []queryWord {
 	return words
 }
 
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
 func parseTerm(w queryWord) (Term, string) {
 	t := Term{Start: w.start, End: w.end}
 	text := w.text
@@ -180,18 +137,21 @@ func parseTerm(w queryWord) (Term, string) {
 		return t, ""
 	}
 	name, rest := text[:w.colon-shift], text[w.colon-shift+1:]
-	key := findQueryKey(name)
+	key := FindQueryKey(name)
+	if later := laterKeys[name]; later != "" {
+		return t, later
+	}
 	if key == nil {
 		return t, "one of " + strings.Join(queryKeyNames(), ", ") + "; quote a text that has a colon"
 	}
-	t.Key = key.name
+	t.Key = key.Name
 	if rest == "" {
-		return t, key.help
+		return t, expectedOf(*key)
 	}
-	switch key.form {
-	case "span":
+	switch key.Form {
+	case FormSpan:
 		return t.withSpan(rest)
-	case "count":
+	case FormCount:
 		return t.withCount(rest)
 	}
 	from := w.colon + 1
@@ -202,33 +162,53 @@ func parseTerm(w queryWord) (Term, string) {
 		value := w.text[from:c]
 		from = c + 1
 		if value == "" {
-			return t, key.help
+			return t, expectedOf(*key)
 		}
 		t.Values = append(t.Values, value)
 	}
 	for _, v := range t.Values {
-		if key.form == "choice" && !slices.Contains(key.choice, v) {
-			return t, "one of " + strings.Join(key.choice, ", ")
-		}
-		if slices.Contains(componentOrder, key.name) && strings.HasPrefix(v, "!") {
-			return t, "a version as it was sent; a minus before the term turns it around"
-		}
-		if key.name == "cohort" && len(v[strings.LastIndexByte(v, ':')+1:]) < 4 {
-			return t, "four characters or more of a cohort's id or fingerprint"
-		}
-		if key.name == "sha256" && (len(v) < 8 || len(v) > 64 || strings.Trim(v, "0123456789abcdef") != "") {
-			return t, "8 to 64 lower-case hex digits"
+		if expected := faultOf(*key, v); expected != "" {
+			return t, expected
 		}
 	}
 	return t, ""
 }
 
-func queryKeyNames() []string {
-	var names []string
-	for _, k := range QueryKeys {
-		names = append(names, k.name)
+// expectedOf says what a key wants.
+func expectedOf(key QueryKey) string {
+	if key.Form == FormChoice {
+		return "one of " + strings.Join(key.Choices, ", ")
 	}
-	return names
+	return key.Help
+}
+
+// faultOf says what a key wants in place of a value; empty where the value will
+// do.
+func faultOf(key QueryKey, v string) string {
+	bad := false
+	switch key.Name {
+	case "cohort":
+		bad = len(v[strings.LastIndexByte(v, ':')+1:]) < 4
+	case "sha256":
+		bad = len(v) < 8 || len(v) > 64 || strings.Trim(v, "0123456789abcdef") != ""
+	case "url":
+		bad = utf8.RuneCountInString(v) < 3
+	case "label":
+		bad = strings.HasPrefix(v, "=") || strings.HasPrefix(v, "*")
+	}
+	switch key.Form {
+	case FormChoice:
+		bad = !slices.Contains(key.Choices, v)
+	case FormVersion:
+		bad = strings.HasPrefix(v, "!") && v != VersionNotCurrent
+	case FormComponent:
+		name, version, ok := strings.Cut(v, "@")
+		bad = !ok || name == "" || version == "" || strings.HasPrefix(version, "!") && version != VersionNotCurrent
+	}
+	if bad {
+		return expectedOf(key)
+	}
+	return ""
 }
 
 func splitComparison(s string) (string, string) {
@@ -285,7 +265,7 @@ func (q Query) Has(key string) bool {
 
 // QuoteValue writes a value so that the query language reads it as one.
 func QuoteValue(s string) string {
-	if s != "" && !strings.ContainsAny(s, " \t\n,\":") {
+	if s != "" && !strings.ContainsAny(s, " \t\n\r,\":") {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, "") + `"`

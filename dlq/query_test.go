@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -158,4 +159,31 @@ func TestReadingAnyQueryNeitherPanicsNorMisplaces(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestThePageOnSearchingHasEveryKey(t *testing.T) {
+	page, err := os.ReadFile("../docs/search.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range QueryKeys {
+		if _, bad := ParseQuery(key.Example); len(bad) > 0 {
+			t.Errorf("the example %s cannot be read: %v", key.Example, bad)
+		}
+		if !strings.Contains(string(page), "| `"+key.Example+"` |") {
+			t.Errorf("docs/search.md has no row of %s", key.Example)
+		}
+		for _, choice := range key.Choices {
+			if !strings.Contains(string(page), choice) {
+				t.Errorf("docs/search.md does not name %s of %s", choice, key.Name)
+			}
+		}
+	}
+}
+
+func TestAKeyThatWillComeSaysSo(t *testing.T) {
+	_, bad := ParseQuery("source:wiki proof:proven")
+	if len(bad) != 1 || bad[0].Term != "proof:proven" || !strings.Contains(bad[0].Expected, "not known yet") {
+		t.Errorf("got %+v", bad)
+	}
 }

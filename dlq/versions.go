@@ -96,6 +96,14 @@ type Deployment struct {
 	StartedAt time.Time
 	StoppedAt time.Time // zero: it runs now
 	Actor     string
+	Again     bool // it had run before: a rollback, or back and forth
+	Beside    bool // another version ran on when it began: a rolling deploy
+}
+
+// SourceDeployment is a deployment with the source that it was in.
+type SourceDeployment struct {
+	Deployment
+	Source string
 }
 
 // Code says whether the code that read a document moved between two attempts.

@@ -13,7 +13,6 @@ import (
 
 const (
 	noteMost   = 16 << 10 // bytes of a note
-	ownerMost  = 200      // characters of an owner, a ticket link
 	reasonMost = 2000
 )
 
@@ -47,14 +46,7 @@ type assignment struct {
 }
 
 func (a assignment) check() error {
-	var faults []dlq.Fault
-	if utf8.RuneCountInString(a.Owner) > ownerMost {
-		faults = append(faults, dlq.Fault{Pointer: "/owner", Detail: "at most 200 characters expected"})
-	}
-	if utf8.RuneCountInString(a.Ticket) > ownerMost {
-		faults = append(faults, dlq.Fault{Pointer: "/ticket", Detail: "at most 200 characters expected"})
-	}
-	if len(faults) > 0 {
+	if faults := dlq.AssignmentFaults(a.Owner, a.Ticket); len(faults) > 0 {
 		return dlq.Invalid("the assignment was not understood", faults...)
 	}
 	return nil
@@ -108,9 +100,19 @@ func readNote(c echo.Context) (string, error) {
 }
 
 func checkNote(note string) (string, error) {
-	note = strings.TrimSpace(note)
-	if note == "" || len(note) > noteMost {
-		return "", dlq.Invalid("the note was not kept", dlq.Fault{Pointer: "/note", Detail: "1 byte to 16 KiB of Markdown expected"})
+	note = strings.TrimSpace(strings.ReplaceAll(note, "\r\n", "\n"))
+	switch {
+	case !utf8.ValidString(note) || strings.ContainsRune(note, 0):
+		return note, dlq.Invalid("the note was not kept", dlq.Fault{Pointer: "/note", Detail: "text in UTF-8 without NUL expected"})
+	case note == "" || len(note) > noteMost:
+		return note, dlq.Invalid("the note was not kept", dlq.Fault{Pointer: "/note", Detail: "1 byte to 16 KiB of Markdown expected"})
+	}
+	if _, err := web.Markdown(note); err != nil { // what cannot be drawn is said while it can still be mended
+		faults, _ := faultsOf(err)
+		if len(faults) == 0 {
+			return note, err
+		}
+		return note, dlq.Invalid("the note was not kept", dlq.Fault{Pointer: "/note", Detail: faults[0].Detail})
 	}
 	return note, nil
 }

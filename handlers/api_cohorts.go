@@ -29,12 +29,16 @@ type apiCohort struct {
 	LastSeen     apiTime              `json:"last_seen"`
 	Owner        string               `json:"owner"`
 	Ticket       string               `json:"ticket"`
+	Disposition  string               `json:"disposition"`
+	Decided      *apiDecided          `json:"decided,omitempty"`
+	Runbook      string               `json:"runbook,omitempty"` // of a cohort by itself
 	Versions     []apiVersionCount    `json:"versions"`
 	Proof        string               `json:"proof"`
 	Daily        []int64              `json:"arrivals_by_day"`
 	Members      []apiFingerprint     `json:"members,omitempty"`
 	Redrives     []apiRedrive         `json:"redrives,omitempty"`
 	Notes        []apiNote            `json:"notes,omitempty"`
+	Fixes        []apiFix             `json:"fixes,omitempty"`
 	Grouping     int64                `json:"grouping,omitempty"`
 	SplitFrom    string               `json:"split_from,omitempty"`
 	Part         string               `json:"part,omitempty"`
@@ -69,7 +73,7 @@ type apiNote struct {
 // more from the verdicts of its replays.
 func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
 	a := apiCohort{ID: c.ID, Fingerprints: c.Fingerprints, Sources: []string{}, ErrorType: c.ErrorType, Template: c.Template, Frame: c.Frame, Confidence: c.Confidence, Review: c.Review, Parked: c.Parked(), Counts: c.Counts,
-		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Versions: []apiVersionCount{}, Proof: "none", Daily: c.Daily}
+		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Disposition: string(c.Disposition), Versions: []apiVersionCount{}, Proof: "none", Daily: c.Daily}
 	for _, s := range c.Sources {
 		if by.SeesSource(s) {
 			a.Sources = append(a.Sources, s)
@@ -160,10 +164,24 @@ func (h *Handlers) showCohort(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range notes {
-		a.Notes = append(a.Notes, apiNote{n.Author, apiTime(n.WrittenAt), n.Body})
+	a.Notes = newAPINotes(notes)
+	decided, err := h.Store.Disposed(ctx, 0, cohort.ID)
+	if err != nil {
+		return err
 	}
+	if a.Fixes, err = h.fixesOf(ctx, by, cohort.ID); err != nil {
+		return err
+	}
+	a.Decided, a.Runbook = newAPIDecided(decided), cohort.Runbook
 	return web.JSON(c, http.StatusOK, a)
+}
+
+func newAPINotes(notes []dlq.Note) []apiNote {
+	out := []apiNote{}
+	for _, n := range notes {
+		out = append(out, apiNote{n.Author, apiTime(n.WrittenAt), n.Body})
+	}
+	return out
 }
 
 func isType(c echo.Context, want string) bool {

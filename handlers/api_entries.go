@@ -40,6 +40,7 @@ type entryRow struct {
 	ExpiresAt    apiTime  `json:"expires_at"`
 	Owner        string   `json:"owner,omitempty"`
 	Ticket       string   `json:"ticket,omitempty"`
+	Disposition  string   `json:"disposition"`
 }
 
 // apiTime writes a time as RFC 3339 in UTC, and none as null.
@@ -60,14 +61,14 @@ func newEntryRow(e dlq.Entry) entryRow {
 	}
 	return entryRow{DLQID: e.DLQID, Source: e.Source, DocID: e.DocID, Status: string(e.Status), Resolution: string(e.Resolution), Marks: marks, Reason: string(e.Reason), ErrorClass: string(e.ErrorClass),
 		ErrorType: e.ErrorType, ErrorMessage: e.Message, Cohort: e.CohortID, Fingerprint: e.Fingerprint, Attempts: e.Attempts, Arrivals: e.Arrivals, RedriveCount: e.RedrivesTotal, SameFailures: e.SameFailures,
-		FirstSeen: apiTime(e.FirstSeen), OpenedAt: apiTime(e.OpenedAt), LastSeen: apiTime(e.LastSeen), ExpiresAt: apiTime(e.ExpiresAt), Owner: e.Owner, Ticket: e.Ticket}
+		FirstSeen: apiTime(e.FirstSeen), OpenedAt: apiTime(e.OpenedAt), LastSeen: apiTime(e.LastSeen), ExpiresAt: apiTime(e.ExpiresAt), Owner: e.Owner, Ticket: e.Ticket, Disposition: string(e.Disposition)}
 }
 
 // entryDetail is an entry by itself.
 type entryDetail struct {
 	entryRow
 	Hold        any           `json:"hold"`
-	Disposition any           `json:"disposition"`
+	Decided     *apiDecided   `json:"decided"` // of the disposition; null without one
 	ContentHash string        `json:"content_hash,omitempty"`
 	KeyCheck    string        `json:"key_check,omitempty"`
 	Evidence    apiAttempt    `json:"evidence"`
@@ -76,6 +77,7 @@ type entryDetail struct {
 	Redrives    []apiRedrive  `json:"redrives"`
 	Linked      []linkedEntry `json:"linked"`
 	Document    *documentNow  `json:"document,omitempty"`
+	Notes       []apiNote     `json:"notes"`
 	Versions    dlq.Versions  `json:"versions"`
 }
 
@@ -216,6 +218,9 @@ func (h *Handlers) listEntries(c echo.Context) error {
 	if len(bad) > 0 {
 		return dlq.QueryError(bad)
 	}
+	if err := h.Store.TextIsBehind(c.Request().Context(), q); err != nil {
+		return err
+	}
 	list, next, err := h.Store.Entries(c.Request().Context(), by, q, sort, cursor, limit)
 	if err != nil {
 		return err
@@ -279,6 +284,16 @@ func (h *Handlers) entryDetail(ctx context.Context, by dlq.Actor, e dlq.Entry) (
 	for _, l := range linked {
 		d.Linked = append(d.Linked, linkedEntry{l.DLQID, l.Source, l.DocID, string(l.Status)})
 	}
+	decided, err := h.Store.Disposed(ctx, e.ID, "")
+	if err != nil {
+		return d, err
+	}
+	d.Decided = newAPIDecided(decided)
+	notes, err := h.Store.Notes(ctx, e.ID, "", historyMost)
+	if err != nil {
+		return d, err
+	}
+	d.Notes = newAPINotes(notes)
 	said, reading, asked, err := h.Store.LastProbe(ctx, e)
 	if asked {
 		d.Document = &documentNow{said, reading}

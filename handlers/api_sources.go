@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"unicode/utf8"
 
 	"dlo/dlq"
 	"dlo/web"
@@ -148,41 +147,6 @@ func (h *Handlers) switchAll(c echo.Context, paused bool) error {
 	}
 	h.wake()
 	return web.JSON(c, http.StatusOK, map[string]any{"paused": paused})
-}
-
-// deployment is POST /deployments: what runs now.
-func (h *Handlers) deployment(c echo.Context) error {
-	by, _ := web.ActorOf(c)
-	var body struct {
-		Source    string   `json:"source"`
-		Component string   `json:"component"`
-		Version   string   `json:"version"`
-		Stopped   []string `json:"stopped"`
-	}
-	if err := web.ReadJSON(c, &body); err != nil {
-		return err
-	}
-	if body.Source == "" && len(by.Sources) == 1 {
-		body.Source = by.Sources[0]
-	}
-	var faults []dlq.Fault
-	if !dlq.ValidSourceName(body.Source) || !by.SeesSource(body.Source) {
-		faults = append(faults, dlq.Fault{Pointer: "/source", Detail: "a source that this token may report for expected"})
-	}
-	if n := utf8.RuneCountInString(body.Component); n < 1 || n > 128 {
-		faults = append(faults, dlq.Fault{Pointer: "/component", Detail: "1 to 128 characters expected, such as parser"})
-	}
-	if n := utf8.RuneCountInString(body.Version); n > 512 || (n == 0 && len(body.Stopped) == 0) {
-		faults = append(faults, dlq.Fault{Pointer: "/version", Detail: "1 to 512 characters expected, or stopped"})
-	}
-	if len(faults) > 0 {
-		return dlq.Invalid("the deployment was not understood", faults...)
-	}
-	running, err := h.Store.RecordDeployment(c.Request().Context(), by, body.Source, body.Component, body.Version, body.Stopped)
-	if err != nil {
-		return err
-	}
-	return web.JSON(c, http.StatusOK, map[string]any{"source": body.Source, "running": running})
 }
 
 type apiAlert struct {

@@ -118,7 +118,7 @@ type situation struct {
 	fix         string // what runs now and may be a fix: one that was declared and tested, or a version that nothing failed under
 	declared    bool   // somebody said that it is a fix
 	undeployed  string // a declared fix that does not run
-	disposition string
+	disposition dlq.Disposition
 	today       int64 // arrivals
 	daysBefore  []int64
 	hasTarget   bool
@@ -159,7 +159,7 @@ const (
 func nextStep(s situation) step {
 	switch s.need {
 	case dlq.NeedDecided:
-		return step{"Decided", dispositionWords(s.disposition), components.Plain, toCohort}
+		return step{"Decided", dispositionWords[s.disposition][0], components.Plain, toCohort}
 	case dlq.NeedLook:
 		return stepLook(s)
 	case dlq.NeedTest:
@@ -219,9 +219,6 @@ func stepFix(s situation) step {
 	return step{"Try one", shortVersion(s.fix) + " runs now", components.Plain, toRedrive}
 }
 
-// dispositionWords is what somebody decided of a cohort.
-func dispositionWords(d string) string { return strings.ReplaceAll(d, "_", " ") }
-
 func mean(days []int64) float64 {
 	if len(days) == 0 {
 		return 0
@@ -244,7 +241,7 @@ func meanWords(days []int64) string {
 // situationOf gathers what decides a cohort's next step.
 func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive, now time.Time) situation {
 	s := situation{need: dlq.NeedOf(c, now), parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring,
-		alerts: c.Standing.Alerts, flood: dlq.Flood(c.Daily), disposition: c.Standing.Disposition}
+		alerts: c.Standing.Alerts, flood: dlq.Flood(c.Daily), disposition: c.Disposition}
 	component, version := "", ""
 	for _, f := range c.Standing.Fixes {
 		name := fixName(f.Component, f.Version)

@@ -85,6 +85,15 @@ type Store interface {
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
 	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
+	SavedViews(ctx context.Context, by dlq.Actor) (own, shared []dlq.SavedView, err error)
+	SavedView(ctx context.Context, by dlq.Actor, id string) (dlq.SavedView, error)
+	SaveView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
+	ChangeView(ctx context.Context, by dlq.Actor, v dlq.SavedView) (dlq.SavedView, error)
+	DeleteView(ctx context.Context, by dlq.Actor, id string) error
+	SetCohortRunbook(ctx context.Context, by dlq.Actor, cohortID, was, runbook string) error
+	Disposed(ctx context.Context, entryID int64, cohortID string) (dlq.Decided, error)
+	Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error
+	DisposeCohort(ctx context.Context, by dlq.Actor, cohortID string, n dlq.NewDisposition) error
 	Grouping(ctx context.Context, by dlq.Actor, cohortID string) (dlq.Grouping, error)
 	Alike(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Cohort, error)
 	MergeCohorts(ctx context.Context, by dlq.Actor, r dlq.MergeRequest) (dlq.GroupingRule, error)
@@ -97,6 +106,10 @@ type Store interface {
 	Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, after string, limit int) ([]dlq.Entry, string, error)
 	CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (int64, error)
 	FilterChoices(ctx context.Context) (dlq.FilterChoices, error)
+	Export(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq.EntrySort, write func([]dlq.ExportedRow) error) (int64, error)
+	TextLag(ctx context.Context, limit int) (documents int64, since time.Time, err error)
+	TextIsBehind(ctx context.Context, q dlq.Query) error
+	QueryValues(ctx context.Context, by dlq.Actor, key, part string, limit int) ([]string, error)
 	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
 	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
@@ -126,7 +139,20 @@ type Store interface {
 	PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error
 	Paused(ctx context.Context) (string, error)
 	Running(ctx context.Context, sourceID int64) (dlq.Running, error)
-	RecordDeployment(ctx context.Context, by dlq.Actor, source, component, version string, stopped []string) (dlq.Running, error)
+	RunningIn(ctx context.Context, by dlq.Actor) (map[string]dlq.Running, error)
+	Deploy(ctx context.Context, by dlq.Actor, source string, r dlq.DeploymentReport) (dlq.Running, bool, error)
+	DeploymentHistory(ctx context.Context, sourceID int64, after string, limit int) ([]dlq.Deployment, string, error)
+	RunningDeployments(ctx context.Context, sourceID int64) ([]dlq.Deployment, error)
+	DeploymentsBetween(ctx context.Context, sourceID int64, from, to time.Time, limit int) ([]dlq.Deployment, error)
+	RegisteredSince(ctx context.Context, sourceID int64) (time.Time, error)
+	SeenVersions(ctx context.Context, sourceID int64, limit int) ([]dlq.SeenVersion, error)
+	KnownVersions(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.SeenVersion, error)
+	Places(ctx context.Context, by dlq.Actor, cohortID string, ends int) ([]dlq.SourcePlaces, error)
+	VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionReportQuery, limit int) ([]dlq.VersionReportCell, bool, error)
+	DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d dlq.FixDeclaration) (string, bool, error)
+	WithdrawFix(ctx context.Context, by dlq.Actor, cohortID, fixID, why string) error
+	Fixes(ctx context.Context, by dlq.Actor, cohortIDs []string) (map[string][]dlq.Fix, error)
+	FixProposals(ctx context.Context, by dlq.Actor, source, component, version string) ([]dlq.FixProposal, bool, error)
 	Deployments(ctx context.Context, sourceID int64, since int64, limit int) ([]dlq.Deployment, error)
 	Rejected(ctx context.Context, source string, limit int) ([]dlq.RejectedEnvelope, error)
 	CountRejected(ctx context.Context, source string) (int64, error)

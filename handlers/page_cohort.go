@@ -14,9 +14,8 @@ import (
 
 // How much of a cohort's past its page reads.
 const (
-	notesRead       = 50
-	auditRead       = 50
-	deploymentsRead = 50 // of each source
+	notesRead = 50
+	auditRead = 50
 )
 
 // cohortPage is one defect. A fingerprint in the address leads to the cohort
@@ -32,17 +31,21 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 		return c.Redirect(http.StatusFound, cohortHref(found.ID))
 	}
 
-	f := cohortFacts{cohort: found, by: by, now: h.Now()}
+	params := c.QueryParams()
+	f := cohortFacts{cohort: found, by: by, now: h.Now(), axis: readAxis(params), axisOf: params.Get("of")}
 	if err := h.fillCohort(ctx, &f); err != nil {
 		return err
 	}
-	params := c.QueryParams()
 	f.entries = entryList{id: entriesRegion, path: cohortHref(found.ID), params: params}
 	f.entries.query, _ = dlq.ParseQuery(cohortQuery(found.ID, "status:"+string(cohortStatus(params))))
 	if err := h.fillEntryList(ctx, by, &f.entries); err != nil {
 		return err
 	}
-	if f.one, err = h.oneToRedrive(ctx, by, found, f.known); err != nil {
+	base, documents := cohortQuery(found.ID, "status:parked"), found.Parked()
+	if _, r, leads := leadingFix(f); leads && r.Query != "" {
+		base, documents = r.Query, r.Documents
+	}
+	if f.one, err = h.oneToRedrive(ctx, by, base, documents, f.known); err != nil {
 		return err
 	}
 	title := titleOf(cohortTitle(found))
@@ -50,17 +53,17 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 		return err
 	}
 	f.csrf = f.frame.CSRF
-	return web.Render(c, http.StatusOK, cohort.Page(newCohortPage(f)))
+	return web.Render(c, statusOfSearch(c, f.entries.lost), cohort.Page(newCohortPage(f)))
 }
 
-// oneToRedrive finds the document of a cohort to redrive before the others: among
+// oneToRedrive finds the document of a query to redrive before the others: among
 // those with a stored copy, and where there are none, among all.
-func (h *Handlers) oneToRedrive(ctx context.Context, by dlq.Actor, c dlq.Cohort, known knownSources) (*dlq.Entry, error) {
-	if !by.May(dlq.MayDecide) || c.Parked() < 2 {
+func (h *Handlers) oneToRedrive(ctx context.Context, by dlq.Actor, base string, documents int64, known knownSources) (*dlq.Entry, error) {
+	if !by.May(dlq.MayDecide) || documents < 2 {
 		return nil, nil
 	}
-	for _, terms := range [][]string{{"status:parked", "has:payload"}, {"status:parked"}} {
-		q, _ := dlq.ParseQuery(cohortQuery(c.ID, terms...))
+	for _, more := range []string{" has:payload", ""} {
+		q, _ := dlq.ParseQuery(base + more)
 		list, _, err := h.Store.Entries(ctx, by, q, dlq.SortLastSeen, "", oneLooked)
 		if err != nil {
 			return nil, err
@@ -106,6 +109,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.notes, err = h.Store.Notes(ctx, 0, id, notesRead); err != nil {
 		return err
 	}
+	if f.decided, err = h.Store.Disposed(ctx, 0, id); err != nil {
+		return err
+	}
 	if f.audit, err = h.Store.AuditOfCohort(ctx, id, auditRead); err != nil {
 		return err
 	}
@@ -127,19 +133,10 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 		f.past[next] = c
 	}
 	f.runbook = runbookHTML(f.cohort, f.known, f.notes)
-	from := f.now.AddDate(0, 0, -arrivalDays)
-	for _, name := range f.cohort.Sources {
-		source, visible := f.known.byName[name]
-		if !visible {
-			continue
-		}
-		list, err := h.Store.Deployments(ctx, source.ID, from.UnixMilli(), deploymentsRead)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			f.deployments = append(f.deployments, deployed{d, name})
-		}
+	fixes, err := h.Store.Fixes(ctx, f.by, []string{id})
+	if err != nil {
+		return err
 	}
-	return nil
+	f.fixes = fixes[id]
+	return h.fillArrivals(ctx, f)
 }

@@ -74,7 +74,7 @@ func newCohortAssign(frame layout.Model, c dlq.Cohort, a assignment, faults []dl
 			ID: "assign", CSRF: frame.CSRF, Action: cohortHref(c.ID) + "/assign", Submit: "Assign", Tone: components.Primary,
 			Inputs: []components.Input{
 				{Name: "owner", Label: "Owner", Value: a.Owner, Hint: "A person or a team. Empty: nobody.", Error: wrong["/owner"], Autocomplete: "off", Autofocus: true},
-				{Name: "ticket", Label: "Ticket", Value: a.Ticket, Hint: "A number, or an address, which becomes a link. Empty: none.", Error: wrong["/ticket"], Autocomplete: "off"},
+				{Name: "ticket", Label: "Ticket", Value: a.Ticket, Hint: "An id such as SEARCH-1182, or an https address, which becomes a link. Empty: none.", Error: wrong["/ticket"], Autocomplete: "off"},
 			},
 		},
 	}
@@ -84,16 +84,13 @@ func newCohortAssign(frame layout.Model, c dlq.Cohort, a assignment, faults []dl
 func (h *Handlers) noteCohortForm(c echo.Context) error {
 	by, _ := web.ActorOf(c)
 	ctx := c.Request().Context()
-	note, err := checkNote(c.Request().PostFormValue("note"))
-	if err != nil {
-		return err
-	}
-	if _, err := web.Markdown(note); err != nil {
-		return err
-	}
+	note, refused := checkNote(c.Request().PostFormValue("note"))
 	found, err := h.Store.Cohort(ctx, by, c.Param("id"))
 	if err != nil {
 		return err
+	}
+	if refused != nil {
+		return h.showNote(c, refusedNote{title: titleOf(cohortTitle(found)), href: cohortHref(found.ID), note: note, err: refused})
 	}
 
 	if err := h.Store.Note(ctx, by, "", found.ID, note); err != nil {

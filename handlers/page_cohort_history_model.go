@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,111 +12,6 @@ import (
 	"dlo/views/cohort"
 	"dlo/views/components"
 )
-
-// arrivalDays is how far the chart of arrivals looks back.
-const arrivalDays = 90
-
-// marksMost is how many deployments have their words on the chart: more would
-// lie over each other. The sentence says how many there were.
-const marksMost = 4
-
-// newArrivals is the chart of arrivals with what was deployed meanwhile.
-func newArrivals(f cohortFacts) components.DayChart {
-	days := len(f.arrivals)
-	c := components.DayChart{Values: ints(f.arrivals)}
-	if days == 0 {
-		c.Label = "No arrivals are known"
-		return c
-	}
-	today := f.now.UTC().Truncate(24 * time.Hour)
-	first := today.AddDate(0, 0, 1-days)
-	c.First, c.Last = first.Format("2 Jan"), today.Format("2 Jan")
-	most := slices.Max(f.arrivals)
-	c.Label = fmt.Sprintf("Arrivals a day from %s to %s: %s in all", dateOf(first), dateOf(today), grouped(sumOf(f.arrivals)))
-	if most > 0 {
-		peak := first.AddDate(0, 0, slices.Index(f.arrivals, most))
-		c.Label += fmt.Sprintf(", at most %s, on %s", grouped(most), dateOf(peak))
-	}
-	relevant := relevantDeployments(f)
-	marks, left := deploymentMarks(relevant, first, days)
-	c.Marks = marks
-	c.Sentence = arrivalsSentence(f.cohort, relevant, f.now.AddDate(0, 0, -arrivalDays))
-	if left > 0 {
-		c.Sentence += " " + counted(left, "older deployment is", "older deployments are") + " not marked."
-	}
-	return c
-}
-
-// deploymentMarks are the newest deployments as marks on the days of a chart,
-// one mark a day. The second answer is how many were left out.
-func deploymentMarks(newestFirst []deployed, first time.Time, days int) (marks []components.Mark, left int) {
-	on := map[int][]deployed{}
-	var order []int
-	for _, d := range newestFirst {
-		at := int(d.StartedAt.UTC().Truncate(24*time.Hour).Sub(first) / (24 * time.Hour))
-		if at < 0 || at >= days {
-			continue
-		}
-		if len(on[at]) == 0 {
-			order = append(order, at)
-		}
-		on[at] = append(on[at], d)
-	}
-	for i, at := range order {
-		if i >= marksMost {
-			left += len(on[at])
-			continue
-		}
-		main := slices.MinFunc(on[at], func(a, b deployed) int { return weightOf(a.Component) - weightOf(b.Component) })
-		text := shownLine(withComponent(main.Component, main.Version), 40).String()
-		if more := len(on[at]) - 1; more > 0 {
-			text += " +" + grouped(more)
-		}
-		marks = append(marks, components.Mark{At: at, Text: text})
-	}
-	slices.Reverse(marks)
-	return marks, left
-}
-
-// relevantDeployments are those of components that the failures name, newest
-// first.
-func relevantDeployments(f cohortFacts) []deployed {
-	named := map[string]bool{}
-	for _, under := range f.cohort.FailedUnder {
-		for component := range under.Versions {
-			named[component] = true
-		}
-	}
-	for _, m := range f.months {
-		for component := range m.Versions {
-			named[component] = true
-		}
-	}
-	out := slices.DeleteFunc(slices.Clone(f.deployments), func(d deployed) bool { return !named[d.Component] })
-	slices.SortStableFunc(out, func(a, b deployed) int { return b.StartedAt.Compare(a.StartedAt) })
-	return out
-}
-
-// nearDeployment is how soon after a deployment a first failure is said to have
-// come after it. It says no more than that: after is not because of.
-const nearDeployment = 48 * time.Hour
-
-// arrivalsSentence reads the chart: what was deployed shortly before the first
-// failure, if anything was. The first failure is when it happened by its sender,
-// which may be long before it came here; of the time before known, deployments
-// were not read, and nothing is said of them.
-func arrivalsSentence(c dlq.Cohort, newestFirst []deployed, known time.Time) string {
-	for _, d := range newestFirst {
-		after := c.FirstSeen.Sub(d.StartedAt)
-		if after >= 0 && after <= nearDeployment {
-			return "First seen " + span(max(after, time.Minute)) + " after " + shownLine(withComponent(d.Component, d.Version), 60).String() + " was deployed."
-		}
-	}
-	if c.FirstSeen.Add(-nearDeployment).Before(known) {
-		return "First seen on " + dateOf(c.FirstSeen) + "."
-	}
-	return "First seen on " + dateOf(c.FirstSeen) + "; no deployment of what it names is known in the two days before."
-}
 
 // versionMonths is how many months have a column of their own; those before
 // them share one.
@@ -165,9 +59,11 @@ func newVersions(f cohortFacts) cohort.Versions {
 		}
 		return strings.Compare(a, b)
 	})
-	sources := map[string]bool{}
+	sources, sets := map[string]bool{}, map[string][]dlq.Versions{}
 	for _, key := range keys {
-		sources[lines[key].source] = true
+		l := lines[key]
+		sources[l.source] = true
+		sets[l.source] = append(sets[l.source], l.versions)
 	}
 	for _, key := range keys[:min(len(keys), versionRowsMost)] {
 		l := lines[key]
@@ -175,10 +71,17 @@ func newVersions(f cohortFacts) cohort.Versions {
 		if len(sources) > 1 {
 			name = l.source + ": " + name
 		}
-		terms := versionTerms(l.source, l.versions)
-		row := cohort.VersionRow{Version: shownLine(name, 160), Now: allRun(l.versions, f.known.running[l.source]), Stuck: cellLink(l.parked, cohortQuery(f.cohort.ID, append(terms, "status:parked")...))}
+		terms, exact := exactVersionTerms(l.source, l.versions, sets[l.source])
+		link := func(n int64, more ...string) components.Link {
+			if !exact {
+				return components.Link{Text: grouped(n)}
+			}
+			return cellLink(n, cohortQuery(f.cohort.ID, slices.Concat(terms, more)...))
+		}
+		runs, _, gone := runsWords(l.versions, f.known.running[l.source])
+		row := cohort.VersionRow{Version: shownLine(name, 160), State: runsTag(l.versions, runs, gone), Stuck: link(l.parked, "status:parked")}
 		for i, n := range l.cells {
-			row.Cells = append(row.Cells, cellLink(n, cohortQuery(f.cohort.ID, append(terms, monthTerms(starts, i, f.now)...)...)))
+			row.Cells = append(row.Cells, link(n, monthTerms(starts, i, f.now)...))
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -200,21 +103,11 @@ func runningRows(f cohortFacts, columns int) []cohort.VersionRow {
 	if !ok {
 		return nil
 	}
-	row := cohort.VersionRow{Version: shownLine(withComponent(component, version), 160), Now: true, Stuck: components.Link{Text: "0"}}
+	row := cohort.VersionRow{Version: shownLine(withComponent(component, version), 160), State: runsTag(nil, true, nil), Stuck: components.Link{Text: "0"}}
 	for range columns {
 		row.Cells = append(row.Cells, components.Link{Text: "0"})
 	}
 	return []cohort.VersionRow{row}
-}
-
-// allRun says that every component of a set runs now in that version.
-func allRun(v dlq.Versions, running dlq.Running) bool {
-	for component, version := range v {
-		if !running.Has(component, version) {
-			return false
-		}
-	}
-	return len(v) > 0
 }
 
 func cellLink(n int64, query string) components.Link {
@@ -305,6 +198,9 @@ func newMadeOf(members []dlq.Fingerprint) cohort.MadeOf {
 func newCohortActivity(f cohortFacts) components.Activity {
 	var all []happened
 	for _, r := range f.audit {
+		if r.Source != "" && !f.by.SeesSource(r.Source) {
+			continue // what happened in a source that is not theirs
+		}
 		if e, ok := auditEvent(r); ok {
 			all = append(all, happened{r.At, e})
 		}

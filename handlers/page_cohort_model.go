@@ -22,8 +22,16 @@ type cohortFacts struct {
 	months      []dlq.VersionMonth
 	arrivals    []int64 // a day, oldest first, today last
 	deployments []deployed
+	near        []deployed // round the first and the last failure
+	registered  time.Time  // when the register of its sources begins; zero: it is empty
+	unread      int        // sources whose deployments were not read
+	placed      []dlq.SourcePlaces
+	axis        arrivalsAxis
+	axisOf      string // the source along whose stream; empty: that of most documents
+	fixes       []dlq.Fix
 	replays     []dlq.Redrive
 	notes       []dlq.Note
+	decided     dlq.Decided
 	audit       []dlq.AuditRow
 	runbook     string     // HTML, cleaned
 	one         *dlq.Entry // the document to redrive first; nil where none can be
@@ -39,10 +47,7 @@ type cohortFacts struct {
 }
 
 // deployed is a deployment with the source that it was in.
-type deployed struct {
-	dlq.Deployment
-	source string
-}
+type deployed = dlq.SourceDeployment
 
 // newCohortPage is one defect: what it is, what is known of a fix, since when,
 // under which code, and the documents that it holds.
@@ -57,6 +62,7 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Redrive:  newRedriveForm(f),
 		Runbook:  newRunbook(f),
 		Replays:  newReplays(f),
+		Fixes:    newFixes(f),
 		Arrivals: newArrivals(f),
 		Versions: newVersions(f),
 		MadeOf:   newMadeOf(f.members),
@@ -126,8 +132,11 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 	if f.by.May(dlq.MayNote) {
 		actions = append(actions, components.Action{Label: "Assign", Href: back + "/assign", Key: "a"})
 	}
+	if f.by.May(dlq.MayNote) {
+		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})
+	}
 	if !f.by.May(dlq.MayDecide) {
-		return actions, nil
+		return actions, more
 	}
 	of := func(kind dlq.OperationKind, label string, statuses ...dlq.Status) (components.Action, bool) {
 		var n int64
@@ -164,6 +173,9 @@ func cohortActions(f cohortFacts) (actions, more []components.Action) {
 // cohortNotices say what stands in the way of a redrive, or is under way.
 func cohortNotices(f cohortFacts) []components.Notice {
 	var notices []components.Notice
+	if n, any := dispositionNotice(f.decided, f.by, f.now, cohortHref(f.cohort.ID)+"/dispose"); any {
+		notices = append(notices, n)
+	}
 	way, waiting := map[string]int{}, map[string]int{}
 	var order []string
 	for _, r := range f.replays {
@@ -236,6 +248,12 @@ func newRedriveForm(f cohortFacts) *components.RedriveForm {
 	}
 	if c.Parked() > 1 {
 		r.Form.Submit = "Redrive all " + grouped(c.Parked())
+	}
+	if _, _, leads := leadingFix(f); leads {
+		// The fix that can be tested stands above, with its own buttons.
+		r.Form.Tone, r.Form.Key = components.Plain, ""
+		r.Because = "The fix above says what it is for. This sends everything that is stuck here."
+		return r
 	}
 	if f.one != nil && c.Parked() > 1 {
 		r.One = &components.Action{Label: "Redrive one", Href: confirmEntryHref(dlq.OperationRedrive, f.one.DLQID, cohortHref(c.ID)), Why: "The newest whose stored copy tests the code: " + titleOf(f.one.Source+" / "+f.one.DocID)}
@@ -364,7 +382,10 @@ func newRunbook(f cohortFacts) cohort.Runbook {
 		r.Ticket = components.Link{Text: titleOf(f.cohort.Ticket), Href: ticketHref(f.cohort.Ticket)}
 	}
 	if f.by.May(dlq.MayNote) {
-		r.Edit = components.Link{Text: "Write a note", Href: "#note"}
+		r.Note = components.Link{Text: "Write a note", Href: "#note"}
+	}
+	if f.by.May(dlq.MayEditRunbook) {
+		r.Edit = components.Link{Text: "Edit", Href: cohortHref(f.cohort.ID) + "/runbook"}
 	}
 	return r
 }
@@ -448,6 +469,9 @@ func cohortStatus(params url.Values) dlq.Status {
 }
 
 func noCohortEntries(f cohortFacts) *components.Empty {
+	if f.entries.lost {
+		return noSuchPlace(f.entries.href("after", ""))
+	}
 	if f.entries.from > 0 {
 		return &components.Empty{Title: "The list ends here", Links: []components.Link{{Text: "First page", Href: f.entries.href("after", "")}}}
 	}

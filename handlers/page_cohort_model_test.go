@@ -123,9 +123,10 @@ func TestFailuresStandFirstAmongTheReplays(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidOfDeploymentsThatWereNotRead(t *testing.T) {
+func TestADefectOlderThanTheRegisterSaysSo(t *testing.T) {
 	known := noon.AddDate(0, 0, -arrivalDays)
-	if got := arrivalsSentence(dlq.Cohort{FirstSeen: known.Add(-time.Hour)}, nil, known); got != "First seen on 31 Aug 2026." {
+	f := cohortFacts{cohort: dlq.Cohort{FirstSeen: known.Add(-time.Hour), LastSeen: noon}, now: noon}
+	if got := arrivalsSentence(f); got != "Started on 31 Aug 2026, before anything was registered." {
 		t.Errorf("got %q", got)
 	}
 }
@@ -170,7 +171,7 @@ func TestActionsAreThoseThatWorkHere(t *testing.T) {
 	if got := labels(actions); got != "Keep longer, Assign" {
 		t.Errorf("got %q", got)
 	}
-	if got := labels(more); got != "Release from quarantine, Quarantine what is stuck, Archive" {
+	if got := labels(more); got != "Set a disposition, Release from quarantine, Quarantine what is stuck, Archive" {
 		t.Errorf("got %q", got)
 	}
 	if want := confirmHref(dlq.OperationExtend, "cohort:01KB status:parked,quarantined", -1, "/cohorts/01KB"); actions[0].Href != want || actions[0].Why != "412 documents" {
@@ -182,7 +183,7 @@ func TestActionsAreThoseThatWorkHere(t *testing.T) {
 	}
 	f.by = reviewer
 	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusArchived: 2}
-	if actions, more := cohortActions(f); labels(actions) != "Assign" || labels(more) != "Restore from the archive" {
+	if actions, more := cohortActions(f); labels(actions) != "Assign" || labels(more) != "Set a disposition, Restore from the archive" {
 		t.Errorf("got %q and %q", labels(actions), labels(more))
 	}
 }
@@ -247,35 +248,41 @@ func TestDeploymentsAreMarkedOnTheirDay(t *testing.T) {
 	f := oneCohortFacts()
 	f.arrivals[arrivalDays-1], f.arrivals[arrivalDays-3] = 2, 7
 	at := func(daysAgo int, component, version string) deployed {
-		return deployed{dlq.Deployment{Component: component, Version: version, StartedAt: noon.AddDate(0, 0, -daysAgo)}, "wiki"}
+		return deployed{Deployment: dlq.Deployment{Component: component, Version: version, StartedAt: noon.AddDate(0, 0, -daysAgo)}, Source: "wiki"}
 	}
 	f.cohort.FailedUnder[0].Versions = dlq.Versions{"parser": "pdf@1", "connector": "c@1"}
 	f.cohort.FirstSeen = noon.AddDate(0, 0, -20).Add(4 * time.Hour)
-	f.deployments = []deployed{at(20, "connector", "c@1"), at(1, "parser", "pdf@3"), at(1, "connector", "c@2"), at(5, "embedder", "not named"), at(200, "parser", "pdf@0")}
-	c := newArrivals(f)
-	if want := []components.Mark{{At: arrivalDays - 21, Text: "c@1"}, {At: arrivalDays - 2, Text: "pdf@3 +1"}}; !slices.Equal(c.Marks, want) {
+	f.deployments = []deployed{at(20, "connector", "c@1"), at(1, "parser", "pdf@3"), at(1, "connector", "c@2"), at(5, "embedder", "e@1"), at(200, "parser", "pdf@0")}
+	f.near, f.registered = f.deployments, noon.AddDate(0, 0, -200)
+	a := newArrivals(f)
+	c := a.Chart
+	if want := []components.Mark{{At: arrivalDays - 21, Text: "c@1"}, {At: arrivalDays - 6, Text: "e@1"}, {At: arrivalDays - 2, Text: "pdf@3 +1"}}; !slices.Equal(c.Marks, want) {
 		t.Errorf("got %+v, want %+v", c.Marks, want)
 	}
-	if c.Sentence != "First seen 4 h after c@1 was deployed." {
+	if c.Sentence != "Started 4 h after c@1 was deployed." {
 		t.Errorf("got %q", c.Sentence)
 	}
 	if c.First != "1 Sep" || c.Last != "29 Nov" || c.Label != "Arrivals a day from 1 Sep 2026 to 29 Nov 2026: 9 in all, at most 7, on 27 Nov 2026" {
 		t.Errorf("got %q %q %q", c.First, c.Last, c.Label)
 	}
 	f.cohort.FirstSeen = noon.AddDate(0, 0, -40)
-	if got := newArrivals(f).Sentence; !strings.HasPrefix(got, "First seen on 20 Oct 2026; no deployment") {
+	if len(a.Marks) != 5 || a.Marks[0].Version.String() != "pdf@3" || !a.Marks[0].Marked || a.Marks[4].Marked {
+		t.Errorf("the table beneath has not all of them: %+v", a.Marks)
+	}
+	if got := newArrivals(f).Chart.Sentence; !strings.HasPrefix(got, "Started on 20 Oct 2026; no deployment") {
 		t.Errorf("something is blamed that was not deployed before: %q", got)
 	}
 }
 
-func TestDeploymentsThatDoNotFitAreCounted(t *testing.T) {
+func TestDeploymentsThatDoNotFitHaveNoMark(t *testing.T) {
 	var list []deployed
 	for i := range 7 {
-		list = append(list, deployed{dlq.Deployment{Component: "parser", Version: "p", StartedAt: noon.AddDate(0, 0, -i)}, "wiki"})
+		list = append(list, deployed{Deployment: dlq.Deployment{Component: "parser", Version: "p", StartedAt: noon.AddDate(0, 0, -i)}, Source: "wiki"})
 	}
-	marks, left := deploymentMarks(list, noon.AddDate(0, 0, -89).Truncate(24*time.Hour), arrivalDays)
-	if len(marks) != marksMost || left != 3 || marks[len(marks)-1].At != arrivalDays-1 {
-		t.Errorf("got %+v, %d left", marks, left)
+	first := noon.AddDate(0, 0, -89).Truncate(24 * time.Hour)
+	marks, marked := deploymentMarks(list, arrivalDays, func(at time.Time) int { return int(at.Sub(first) / (24 * time.Hour)) })
+	if len(marks) != marksMost || len(marked) != marksMost || marks[len(marks)-1].At != arrivalDays-1 || marked[list[marksMost]] {
+		t.Errorf("got %+v, %d marked", marks, len(marked))
 	}
 }
 
@@ -304,7 +311,7 @@ func TestFailedUnderByMonth(t *testing.T) {
 			t.Errorf("row %d: %q, want %q", i, got, want)
 		}
 	}
-	if v.Rows[0].Now || v.Rows[1].Now || !v.Rows[2].Now {
+	if v.Rows[0].State.Text != "not running now" || v.Rows[1].State.Text != "not running now" || v.Rows[2].State.Text != "runs now" {
 		t.Error("what runs now is not marked, or something else is")
 	}
 	// 29 Nov 12:00 is 28 d 12 h after the month began.

@@ -24,10 +24,10 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	f := cohortsFacts{params: params, now: h.Now(), by: by}
 	f.query, f.bad = cohortQueryOf(params)
 	err := h.fillCohortList(ctx, &f)
-	if err != nil {
+	if f.lost = lostPlace(err); err != nil && !f.lost {
 		return err
 	}
-	if len(f.rows) == 0 {
+	if len(f.rows) == 0 && !f.lost {
 		if first, err := h.neverAny(ctx, by); err != nil || first {
 			return h.firstPage(c, by, err)
 		}
@@ -46,6 +46,9 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	if f.totals, err = h.totals(c); err != nil {
 		return err
 	}
+	if f.views, err = h.viewsMenu(c, dlq.ViewOfCohorts); err != nil {
+		return err
+	}
 	if f.frame, err = h.layout(c, "Cohorts", ""); err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	}
 	f.csrf = f.frame.CSRF
 	f.frame.Fresh = &components.Fresh{Poll: freshPoll(f.now)}
-	return web.Render(c, statusOfSearch(c, f.bad), cohorts.Page(newCohortsPage(f)))
+	return web.Render(c, statusOfSearch(c, len(f.bad) > 0 || f.lost), cohorts.Page(newCohortsPage(f)))
 }
 
 // fillCohortList reads a page of cohorts, how many there are, and of how many in

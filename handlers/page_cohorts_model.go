@@ -120,6 +120,8 @@ type cohortsFacts struct {
 	replays   map[string][]dlq.Redrive // by cohort
 	now       time.Time
 	by        dlq.Actor
+	views     components.Views
+	lost      bool // the address names a place that this list does not have
 }
 
 // filtered says whether anything narrows the set.
@@ -210,7 +212,7 @@ func (f cohortsFacts) href(name, value string) string {
 
 func newCohortList(f cohortsFacts) cohorts.List {
 	view := viewOf(f.params)
-	l := cohorts.List{Filters: cohortFilters(f, view), Search: cohortSearch(f), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Note: cohortNote(f), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
+	l := cohorts.List{Views: f.views, Filters: cohortFilters(f, view), Search: cohortSearch(f), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Note: cohortNote(f), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
 	if len(f.rows) == 0 {
 		l.Empty = noCohorts(f, view)
 		return l
@@ -329,9 +331,6 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 		row.Expiring = components.Tag{Text: grouped(c.Expiring) + " " + verb(c.Expiring, "leaves", "leave") + " soon", Tone: components.Deadline, Title: "within 7 days",
 			Href: entriesHref(cohortQuery(c.ID, "status:parked", "expires:<7d"))}
 	}
-	if d := c.Standing.Disposition; d != "" {
-		row.Tags = append(row.Tags, components.Tag{Text: dispositionWords(d), Tone: components.Quiet, Title: "Somebody decided this; it comes after what needs a decision"})
-	}
 	if c.Standing.Alerts > 0 {
 		row.Tags = append(row.Tags, components.Tag{Text: "alert", Tone: components.Bad, Href: "/alerts"})
 	}
@@ -340,6 +339,9 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 	}
 	if c.Review {
 		row.Tags = append(row.Tags, components.Tag{Text: "low confidence", Tone: components.Quiet})
+	}
+	if tag := dispositionTag(c.Disposition); tag.Text != "" {
+		row.Tags = append(row.Tags, tag)
 	}
 	if n := c.Counts[dlq.StatusQuarantined]; n > 0 && view.status != dlq.StatusQuarantined {
 		row.Tags = append(row.Tags, components.Tag{Text: grouped(n) + " in quarantine", Tone: components.Held, Href: entriesHref(cohortQuery(c.ID, "status:quarantined"))})
@@ -439,6 +441,9 @@ func cohortBulk(f cohortsFacts, view cohortView) components.Bulk {
 // noCohorts says why there is nothing to show: everything got through, or
 // nothing matches.
 func noCohorts(f cohortsFacts, view cohortView) *components.Empty {
+	if f.lost {
+		return noSuchPlace(f.href("", ""))
+	}
 	if f.params.Get("after") != "" {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.href("", "")}}}
 	}

@@ -326,7 +326,7 @@ func actionConfirm(m *confirm.Model, f confirmFacts) {
 		}
 		form.Inputs = append(form.Inputs,
 			components.Input{Name: "owner", Label: "Owner", Value: owner, Suggestions: []string{f.by.Name}, Hint: "An address or a team. Empty takes it away.", Error: faultAt(f.faults, "/owner"), Autocomplete: "off"},
-			components.Input{Name: "ticket", Label: "Ticket", Value: ticket, Hint: "A link or a number.", Error: faultAt(f.faults, "/ticket"), Autocomplete: "off"})
+			components.Input{Name: "ticket", Label: "Ticket", Value: ticket, Hint: "An id such as SEARCH-1182, or an https address, which becomes a link.", Error: faultAt(f.faults, "/ticket"), Autocomplete: "off"})
 	}
 	if c.action != actionAssign {
 		form.Inputs = append(form.Inputs, reasonInput(f))

@@ -34,6 +34,12 @@ func (h *Handlers) entriesPage(c echo.Context) error {
 			return err
 		}
 	}
+	if h.Store.TextIsBehind(ctx, f.list.query) != nil {
+		var err error
+		if f.lag.documents, f.lag.since, err = h.Store.TextLag(ctx, lagCounted); err != nil {
+			return err
+		}
+	}
 	known, err := h.sourcesFor(ctx, by, nil)
 	if err != nil {
 		return err
@@ -44,11 +50,14 @@ func (h *Handlers) entriesPage(c echo.Context) error {
 	if f.totals, err = h.totals(c); err != nil {
 		return err
 	}
+	if f.views, err = h.viewsMenu(c, dlq.ViewOfDocuments); err != nil {
+		return err
+	}
 	if f.frame, err = h.layout(c, "Documents", f.text); err != nil {
 		return err
 	}
 	f.sources = known.list
-	return web.Render(c, statusOfSearch(c, f.bad), entries.Page(newEntriesPage(f)))
+	return web.Render(c, statusOfSearch(c, len(f.bad) > 0 || f.list.lost), entries.Page(newEntriesPage(f)))
 }
 
 // fillEntryList reads a page of documents and what its table says beside them.
@@ -57,7 +66,8 @@ func (h *Handlers) fillEntryList(ctx context.Context, by dlq.Actor, l *entryList
 	l.sort = dlq.EntrySort(l.params.Get("sort"))
 	l.from = pageFrom(l.params.Get("from"))
 	var err error
-	if l.rows, l.next, err = h.Store.Entries(ctx, by, l.query, l.sort, l.params.Get("after"), pageRows); err != nil {
+	l.rows, l.next, err = h.Store.Entries(ctx, by, l.query, l.sort, l.params.Get("after"), pageRows)
+	if l.lost = lostPlace(err); err != nil && !l.lost {
 		return err
 	}
 	if l.total, err = h.Store.CountEntries(ctx, by, l.query); err != nil {
@@ -92,10 +102,10 @@ func (h *Handlers) choicesFor(ctx context.Context, by dlq.Actor) (dlq.FilterChoi
 	return c, nil
 }
 
-// statusOfSearch is 422 for a query that was not understood; but htmx shows
+// statusOfSearch is 422 for an address that was not understood; but htmx shows
 // nothing of an answer with that status, and the page says it all.
-func statusOfSearch(c echo.Context, bad []dlq.BadTerm) int {
-	if len(bad) > 0 && c.Request().Header.Get("HX-Request") == "" {
+func statusOfSearch(c echo.Context, bad bool) int {
+	if bad && c.Request().Header.Get("HX-Request") == "" {
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusOK

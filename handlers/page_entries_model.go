@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/url"
+	"time"
 
 	"dlo/dlq"
 	"dlo/views/components"
@@ -19,7 +20,17 @@ type entriesFacts struct {
 	totals  dlq.Totals
 	sources []dlq.Source
 	choices dlq.FilterChoices
+	lag     textLag // of a search for text that does not cover everything
+	views   components.Views
 }
+
+// textLag is how far the text index is behind.
+type textLag struct {
+	documents int64 // at most lagCounted and one are counted
+	since     time.Time
+}
+
+const lagCounted = 100_000
 
 // newEntriesPage is the flat, searchable list.
 func newEntriesPage(f entriesFacts) entries.Model {
@@ -27,6 +38,7 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		Layout:  f.frame,
 		Heading: documents(f.list.total),
 		Query:   f.text,
+		Views:   f.views,
 		Quick:   quickSearches(f.totals),
 		Filters: newFilters(f.list.query, f.sources, f.choices),
 		Help:    queryHelp(),
@@ -38,6 +50,10 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		m.Table = components.EntryTable{ID: f.list.id, Empty: &components.Empty{Title: "The search has a term that cannot be read", Text: "Mend it above, or take it out."}}
 		return m
 	}
+	m.Hints, m.Lag = searchHints(f.list.query, f.sources), lagWords(f.lag, f.list.now)
+	if f.list.by.May(dlq.MayExport) {
+		m.Exports = exportLinks(f.text, string(f.list.sort))
+	}
 	m.Terms = termChips(f.list.query, func(q string) string { return f.list.href("q", q) })
 	m.Table = newEntryTable(f.list)
 	if len(f.list.rows) == 0 {
@@ -46,8 +62,17 @@ func newEntriesPage(f entriesFacts) entries.Model {
 	return m
 }
 
+// exportLinks lead to everything that the query matches, as files.
+func exportLinks(text, sort string) []components.Link {
+	query := queryAndSort(text, sort)
+	return []components.Link{{Text: "CSV", Href: "/entries/export.csv?" + query}, {Text: "NDJSON", Href: "/entries/export.ndjson?" + query}}
+}
+
 // noDocuments says why there is nothing, and where there is something.
 func noDocuments(f entriesFacts) *components.Empty {
+	if f.list.lost {
+		return noSuchPlace(f.list.href("after", ""))
+	}
 	if f.list.from > 0 {
 		return &components.Empty{Title: "The list ends here", Text: "What stood on this page has moved meanwhile.", Links: []components.Link{{Text: "First page", Href: f.list.href("after", "")}}}
 	}

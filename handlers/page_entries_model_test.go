@@ -127,8 +127,8 @@ func TestABadTermIsNamedInItsPlace(t *testing.T) {
 
 func TestTheHelpIsOfTheLanguageThatIsRead(t *testing.T) {
 	for _, line := range queryHelp() {
-		if _, bad := dlq.ParseQuery(line.Key); len(bad) > 0 {
-			t.Errorf("%s cannot be read: %v", line.Key, bad)
+		if _, bad := dlq.ParseQuery(line.Term); len(bad) > 0 {
+			t.Errorf("%s cannot be read: %v", line.Term, bad)
 		}
 	}
 	for _, chip := range quickSearches(dlq.Totals{}) {

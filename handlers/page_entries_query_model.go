@@ -196,23 +196,39 @@ func newProblemTerm(text string, bad []dlq.BadTerm) *entries.Problem {
 	return p
 }
 
-// queryHelp is the query language, term by term.
-func queryHelp() []components.KV {
-	lines := [][2]string{
-		{`leases "No /Root object"`, "words and quoted texts are looked for in messages, exception types, document ids and file names"},
-		{"source:wiki,leases", "a comma is or"}, {"-class:transient", "a minus takes out"},
-		{"status:parked", "parked is stuck; also redriving, quarantined, archived, resolved, erased; open is all but the last two"},
-		{"type:PDFSyntaxError", "an exception's type"}, {"class:ambiguous_parse", "a failure class"},
-		{"reason:validation", "exception, validation or low_confidence"}, {"stage:embed", "a stage of the pipeline"}, {"content:application/pdf", "a content type"},
-		{"parser:pdfminer.six@20221105", "the version that failed; also connector, chunker, embedder"},
-		{"cohort:7f3a19c2", "four characters or more of a cohort's id or fingerprint"}, {"operation:01K…", "what an operation holds"},
-		{"id:1147829310", "a document's id, ours or the sender's"}, {"sha256:9f2ac81e", "eight digits or more of a digest"}, {"file:lease*.pdf", "a file name; * is anything"},
-		{"age:>30d", "how long it has been stuck"}, {"expires:<7d", "when it leaves"}, {"attempts:>10", "how often it failed"}, {"redrives:>=2", "how often it was redriven"},
-		{"owner:nobody", "an owner"}, {"has:payload", "payload, owner or ticket"}, {"mark:returned", "returned, late, no_outcome, assumed, not_exhausted or presumed"},
-	}
-	var help []components.KV
-	for _, l := range lines {
-		help = append(help, components.KV{Key: l[0], Value: components.PlainText(l[1])})
+// queryHelp is the query language, term by term, as the parser has it.
+func queryHelp() []entries.Help {
+	help := []entries.Help{{Term: `leases "No /Root object"`, Means: "words and quoted texts, or parts of them, in messages, validation output, traces, exception types, document ids and file names"}}
+	for _, key := range dlq.QueryKeys {
+		help = append(help, entries.Help{Term: key.Example, Means: key.Means})
 	}
 	return help
+}
+
+// searchHints are what is worth saying of a query that can be read.
+func searchHints(q dlq.Query, sources []dlq.Source) []string {
+	var hints []string
+	for _, t := range q.Terms {
+		if t.Key != "source" {
+			continue
+		}
+		for _, v := range t.Values {
+			if !slices.ContainsFunc(sources, func(s dlq.Source) bool { return s.Name() == v }) {
+				hints = append(hints, "No source is called "+shownLine(v, 60).String()+".")
+			}
+		}
+	}
+	return hints[:min(len(hints), 5)]
+}
+
+// lagWords say how many documents a search for text does not cover.
+func lagWords(lag textLag, now time.Time) string {
+	if lag.documents == 0 {
+		return ""
+	}
+	n := "More than " + grouped(lagCounted)
+	if lag.documents <= lagCounted {
+		n = grouped(lag.documents)
+	}
+	return sentence("%s documents are not in the text index yet; the oldest of them came %s. A search for words may miss them; they are not lost, and every other term covers them.", n, ago(now, lag.since))
 }

@@ -25,6 +25,7 @@ type entryList struct {
 	total   int64
 	sort    dlq.EntrySort
 	from    int64 // how many rows stand before this page
+	lost    bool  // the address names a place that this list does not have
 	probes  map[int64]dlq.Evidence
 	running map[string]dlq.Running
 	cohort  bool // with the column that names the cohort
@@ -64,6 +65,7 @@ func newListedEntry(e dlq.Entry, l entryList) components.EntryRow {
 	case len(e.Marks) > 0:
 		row.State = markTags(e.Marks)[0]
 	}
+	row.Decided = dispositionTag(e.Disposition)
 	if evidence, asked := l.probes[e.ID]; asked {
 		row.Now = bytesTag(evidence)
 	}

@@ -90,6 +90,9 @@ func (h *Handlers) entryFacts(ctx context.Context, by dlq.Actor, e dlq.Entry, at
 	if f.audit, err = h.Store.AuditOfEntry(ctx, e.ID, entryAuditMost); err != nil {
 		return f, err
 	}
+	if f.decided, err = h.Store.Disposed(ctx, e.ID, ""); err != nil {
+		return f, err
+	}
 	f.notes, err = h.Store.Notes(ctx, e.ID, "", entryNotesMost)
 	return f, err
 }
@@ -198,11 +201,15 @@ func (h *Handlers) entryProbe(c echo.Context) error {
 func (h *Handlers) entryNote(c echo.Context) error {
 	ctx := c.Request().Context()
 	by, _ := web.ActorOf(c)
-	note, err := checkNote(c.FormValue("note"))
-	if err != nil {
-		return err
-	}
 	id := c.Param("id")
+	note, refused := checkNote(c.FormValue("note"))
+	if refused != nil {
+		e, err := h.Store.Entry(ctx, by, id)
+		if err != nil {
+			return err
+		}
+		return h.showNote(c, refusedNote{title: titleOf(e.Source + " / " + e.DocID), href: entryHref(e.DLQID), note: note, err: refused})
+	}
 	if err := h.Store.Note(ctx, by, id, "", note); err != nil {
 		return err
 	}

@@ -118,6 +118,10 @@ var auditWords = map[string]string{
 	"redrive.undelivered":  "gave up delivering it",
 	"note.added":           "", // the note itself is there
 	"cohort.assigned":      "assigned the cohort",
+	"fix.declared":         "declared a fix",
+	"fix.changed":          "changed what is said of a fix",
+	"fix.withdrawn":        "withdrew a fix",
+	"fix.live":             "deployed the fix",
 	"cohort.merged":        "merged other cohorts into this one",
 	"cohort.merged_into":   "merged the cohort into another",
 	"cohort.merge_undone":  "undid a merge",
@@ -125,6 +129,7 @@ var auditWords = map[string]string{
 	"cohort.split_from":    "split it off another cohort",
 	"cohort.split_done":    "moved the documents of a split",
 	"cohort.split_undone":  "undid a split",
+	"cohort.runbook":       "changed the runbook",
 	"operation.redrive":    "started a redrive",
 	"operation.quarantine": "started a quarantine of many",
 	"operation.release":    "started a release of many",
@@ -139,6 +144,9 @@ type auditDetail struct {
 	Ticket string `json:"ticket"`
 	Grant  string `json:"grant"`
 	To     string `json:"to"` // a state, or of an extension a time
+
+	Component string `json:"component"`
+	Version   string `json:"version"`
 }
 
 // auditEvent is a row of the trail as an event; false for rows that another
@@ -157,12 +165,19 @@ func auditEvent(r dlq.AuditRow) (components.Event, bool) {
 	if r.ActorKind == dlq.ActorPolicy {
 		e.Who = "policy " + r.ActorName
 	}
+	if decided, is := dispositionEvent(r); is {
+		e.Text = decided
+	}
 	switch r.Action {
 	case "entry.assigned", "cohort.assigned":
 		e.Text += " to " + ownerWord(d.Owner)
 		if d.Ticket != "" {
 			e.Note = shownLine(d.Ticket, 200)
 		}
+	case "fix.declared", "fix.changed", "fix.withdrawn":
+		e.Text += ": " + versionLine(d.Component, d.Version)
+	case "fix.live":
+		e.Text += ": " + versionLine(d.Component, d.Version) + " runs in " + titleOf(r.Source)
 	case "entry.extend":
 		if to, err := time.Parse(time.RFC3339, d.To); err == nil {
 			e.Text += ", until " + dateOf(to)

@@ -29,6 +29,7 @@ type entryFacts struct {
 	linked   []dlq.Entry
 	audit    []dlq.AuditRow
 	notes    []dlq.Note
+	decided  dlq.Decided
 	document entry.Document
 	paused   string // who paused all redrives
 	by       dlq.Actor
@@ -155,7 +156,7 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 
 // ticketHref makes a ticket a link where it is an address of the web.
 func ticketHref(ticket string) string {
-	if strings.HasPrefix(ticket, "https://") || strings.HasPrefix(ticket, "http://") {
+	if dlq.WebAddress(ticket) {
 		return ticket
 	}
 	return ""
@@ -177,6 +178,9 @@ func entryActions(f entryFacts) (actions, more []components.Action, cannot strin
 	}
 	if f.by.May(dlq.MayNote) && e.Status != dlq.StatusErased {
 		more = append(more, do("Assign", actionAssign, "a", components.Plain))
+	}
+	if f.by.May(dlq.MayNote) && e.Status.Open() {
+		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})
 	}
 	if !f.by.May(dlq.MayDecide) {
 		return nil, more, roleCannot(f.by.Role)
@@ -205,6 +209,9 @@ func entryActions(f entryFacts) (actions, more []components.Action, cannot strin
 
 func entryNotices(f entryFacts) []components.Notice {
 	var out []components.Notice
+	if n, any := dispositionNotice(f.decided, f.by, f.now, entryHref(f.entry.DLQID)+"/dispose"); any {
+		out = append(out, n)
+	}
 	for _, m := range f.entry.Marks {
 		if words, ok := markWords[m]; ok {
 			tone := components.Info

@@ -86,7 +86,7 @@ func TestAnAnalystSeesTheAnswerWithoutItsButtons(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 	actions, more, cannot := entryActions(f)
-	if len(actions) != 0 || len(more) != 1 || more[0].Label != "Assign" || !strings.Contains(cannot, "Ask a reviewer") {
+	if len(actions) != 0 || len(more) != 2 || more[0].Label != "Assign" || more[1].Label != "Set a disposition" || !strings.Contains(cannot, "Ask a reviewer") {
 		t.Errorf("got %v, %v, %q", actions, more, cannot)
 	}
 }

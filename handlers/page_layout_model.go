@@ -62,6 +62,7 @@ func navFor(p dlq.Person, path string, s standing) []layout.NavItem {
 		{layout.NavItem{Text: "Documents", Href: "/entries", Icon: "file-text", Count: countOrNothing(s.totals.Stuck), Key: "d"}, dlq.MaySee, "/entries"},
 		{layout.NavItem{Text: "Operations", Href: "/operations", Icon: "list-checks", Count: countOrNothing(int64(s.operations)), Tone: operations, Key: "o", Phone: true}, dlq.MaySee, "/operations"},
 		{layout.NavItem{Text: "Quarantine", Href: "/quarantine", Icon: "octagon-alert", Count: countOrNothing(s.totals.Quarantined), Tone: quarantined, Key: "q", Phone: true, Short: "Decide"}, dlq.MaySee, "/quarantine"},
+		{layout.NavItem{Text: "Reports", Href: "/reports", Icon: "chart-column", Key: "r", Group: 1}, dlq.MaySee, "/reports"},
 		{layout.NavItem{Text: "Sources", Href: "/sources", Icon: "database", Key: "s", Group: 1}, dlq.MaySee, "/sources"},
 		{layout.NavItem{Text: "Alerts", Href: "/alerts", Icon: "bell", Count: countOrNothing(s.alerts), Tone: alerts, Key: "a", Group: 1, Phone: true}, dlq.MaySee, "/alerts"},
 		{layout.NavItem{Text: "Audit", Href: "/audit", Icon: "scroll-text", Key: "u", Group: 1}, dlq.MayAudit, "/audit"},

@@ -11,11 +11,11 @@ import (
 
 func TestTheRailHasWhatTheRoleMayOpen(t *testing.T) {
 	for role, want := range map[dlq.Role]string{
-		dlq.RoleAnalyst:  "Cohorts Documents Operations Quarantine Sources Alerts",
-		dlq.RoleReviewer: "Cohorts Documents Operations Quarantine Sources Alerts Audit",
-		dlq.RoleManager:  "Cohorts Documents Operations Quarantine Sources Alerts Audit",
-		dlq.RoleAuditor:  "Cohorts Documents Operations Quarantine Sources Alerts Audit",
-		dlq.RoleAdmin:    "Cohorts Documents Operations Quarantine Sources Alerts Audit Settings",
+		dlq.RoleAnalyst:  "Cohorts Documents Operations Quarantine Reports Sources Alerts",
+		dlq.RoleReviewer: "Cohorts Documents Operations Quarantine Reports Sources Alerts Audit",
+		dlq.RoleManager:  "Cohorts Documents Operations Quarantine Reports Sources Alerts Audit",
+		dlq.RoleAuditor:  "Cohorts Documents Operations Quarantine Reports Sources Alerts Audit",
+		dlq.RoleAdmin:    "Cohorts Documents Operations Quarantine Reports Sources Alerts Audit Settings",
 	} {
 		var got []string
 		phone := 0

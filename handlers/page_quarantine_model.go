@@ -115,7 +115,7 @@ func newQuarantineRow(p poisonEntry, f quarantineFacts) quarantine.Row {
 	row := quarantine.Row{
 		Check: components.Check{Name: "id", Value: e.DLQID, Label: "Select " + name}, Href: entryHref(e.DLQID), Source: web.VisibleText(e.Source), DocID: shown(e.DocID),
 		Cohort: components.Link{Text: p.cohort, Href: cohortHref(e.CohortID)}, Why: quarantineWhy(p, f.threshold[e.Source]), Owner: ownerWord(e.Owner), Message: shownLine(e.Message, 300),
-		Since: moment(quarantinedAt(p)), Actions: quarantineActions(e, f.by),
+		Decision: dispositionTag(e.Disposition).Text, Since: moment(quarantinedAt(p)), Actions: quarantineActions(e, f.by),
 	}
 	for _, r := range p.redrives {
 		if r.Outcome != dlq.OutcomeFailed || r.OutcomeCohort != "" && r.OutcomeCohort != e.CohortID || len(row.Same) == min(sameShown, e.SameFailures) {

@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 
-	"dlo/dlq"
 	"dlo/views/components"
 	"dlo/views/source"
 	"dlo/web"
@@ -23,7 +22,8 @@ func (h *Handlers) sourcePage(c echo.Context) error {
 	if f.sourceFacts, err = h.sourceFacts(ctx, by, s); err != nil {
 		return err
 	}
-	if f.deployments, err = h.Store.Deployments(ctx, s.ID, f.now.Add(-deploymentsWithin).UnixMilli(), deploymentsShown); err != nil {
+	f.historyFrom = c.QueryParam("runs")
+	if err := h.fillDeployments(ctx, &f); err != nil {
 		return err
 	}
 	if f.refused, err = h.Store.Rejected(ctx, s.Name(), rejectedShown); err != nil {
@@ -102,36 +102,4 @@ func pausedSentence(paused bool, what string) string {
 		return what + " are paused. What is in flight keeps its outcome."
 	}
 	return what + " are resumed."
-}
-
-// sourceDeployment is POST /sources/{name}/deployments: what runs now, said by
-// hand.
-func (h *Handlers) sourceDeployment(c echo.Context) error {
-	by, _ := web.ActorOf(c)
-	s, err := h.visibleSource(c)
-	if err != nil {
-		return err
-	}
-	component, err := formText(c, "component", 200)
-	if err != nil {
-		return err
-	}
-	version, err := formText(c, "version", 200)
-	if err != nil {
-		return err
-	}
-	if component == "" || version == "" {
-		return dlq.Invalid("nothing was registered", dlq.Fault{Pointer: "/component", Detail: "a component and a version expected"})
-	}
-	var stopped []string // nil: the versions before it stopped
-	if c.FormValue("rolling") == "1" {
-		stopped = []string{}
-	}
-	if _, err := h.Store.RecordDeployment(c.Request().Context(), by, s.Name(), component, version, stopped); err != nil {
-		return err
-	}
-	if err := web.AddFlash(c, web.Flash{Tone: "good", Text: sentence("%s runs now in %s", titleOf(withComponent(component, version)), titleOf(s.Name()))}); err != nil {
-		return err
-	}
-	return web.Redirect(c, sourceHref(s.Name()))
 }

@@ -3,9 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -15,16 +13,18 @@ import (
 )
 
 const (
-	rejectedShown     = 20
-	rejectedTextMost  = 4 << 10 // bytes of an envelope that is shown
-	deploymentsShown  = 30
-	deploymentsWithin = 90 * 24 * time.Hour
+	rejectedShown    = 20
+	rejectedTextMost = 4 << 10 // bytes of an envelope that is shown
 )
 
 // sourcePageFacts is what the page of one source is made from.
 type sourcePageFacts struct {
 	sourceFacts
-	deployments []dlq.Deployment // newest first
+	runs        []dlq.Deployment // that run now, by component
+	history     []dlq.Deployment // a page, newest first
+	historyFrom string           // the cursor of that page; empty: the first
+	historyNext string
+	seen        []dlq.SeenVersion // that failures name and nobody registered
 	refused     []dlq.RejectedEnvelope
 	runbook     string // rendered and cleaned; empty without one
 	noRunbook   string // why a runbook that is there is not shown
@@ -39,7 +39,7 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	href := sourceHref(s.Name())
 	m := source.Model{
 		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
-		Policy: policyGroups(s), RunsNow: newRunsNow(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		Policy: policyGroups(s), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
 		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
 	}
 	if s.Paused {
@@ -50,9 +50,6 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	}
 	if f.by.May(dlq.MaySetPolicy) {
 		m.Edit, m.Export = "", components.Link{Text: "Edit", Href: href + "/policy"}
-		m.Deploy = &components.Form{ID: "deploy", CSRF: f.csrf, Action: href + "/deployments", Submit: "Register", Inputs: []components.Input{
-			{Name: "component", Label: "Component", Required: true, Hint: "Such as parser.", Autocomplete: "off"}, {Name: "version", Label: "Version", Required: true, Autocomplete: "off"},
-			{Name: "rolling", Label: "The versions before it still run", Kind: components.InputCheck, Value: "1"}}}
 	}
 	if f.by.May(dlq.MayEditRunbook) {
 		m.EditBook = components.Link{Text: "Edit", Href: href + "/runbook"}
@@ -219,27 +216,6 @@ func limitWords(n int64) string {
 		return "no ceiling"
 	}
 	return grouped(n)
-}
-
-// newRunsNow is what runs now, and below it what ran before.
-func newRunsNow(f sourcePageFacts) []source.Running {
-	var now, before []source.Running
-	for _, d := range f.deployments {
-		r := source.Running{Component: shownLine(d.Component, 60).String(), Versions: shownLine(d.Version, 120), Since: moment(d.StartedAt)}
-		if d.StoppedAt.IsZero() {
-			r.Note = "runs now"
-			now = append(now, r)
-			continue
-		}
-		r.Note = "until " + dateOf(d.StoppedAt)
-		before = append(before, r)
-	}
-	if len(f.deployments) == 0 {
-		for _, name := range sortedKeys(f.running) {
-			now = append(now, source.Running{Component: shownLine(name, 60).String(), Versions: shownLine(strings.Join(f.running[name], ", "), 120), Note: "runs now"})
-		}
-	}
-	return slices.Concat(now, before)
 }
 
 // newRejected shows envelopes that were refused as they were sent, each with

@@ -117,16 +117,25 @@ func (h *Handlers) apiRoutes() []route {
 		{token, post, "/api/v1/dead-letters/:id/restore", dlq.MayDecide, h.act(dlq.OperationRestore), nil},
 		{token, post, "/api/v1/dead-letters/:id/assign", dlq.MayNote, h.assignEntry, nil},
 		{token, post, "/api/v1/dead-letters/:id/notes", dlq.MayNote, h.noteEntry, nil},
+		{token, post, "/api/v1/dead-letters/:id/dispose", dlq.MayNote, h.disposeEntry, nil},
 
 		{token, get, "/api/v1/cohorts", dlq.MaySee, h.listCohorts, nil},
 		{token, get, "/api/v1/cohorts/:id", dlq.MaySee, h.showCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/assign", dlq.MayNote, h.assignCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/notes", dlq.MayNote, h.noteCohort, nil},
+		{token, get, "/api/v1/cohorts/:id/fix", dlq.MaySee, h.listFixes, nil},
+		{token, post, "/api/v1/cohorts/:id/fix", dlq.MayDecide, h.declareFix, nil},
+		{token, post, "/api/v1/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFix, nil},
+		{token, post, "/api/v1/cohorts/:id/dispose", dlq.MayNote, h.disposeCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/merge", dlq.MayDecide, h.mergeCohorts, nil},
 		{token, post, "/api/v1/cohorts/:id/split", dlq.MayDecide, h.splitCohort, nil},
 		{token, post, "/api/v1/cohorts/:id/undo", dlq.MayDecide, h.undoGrouping, nil},
 		{token, post, "/api/v1/fingerprints", dlq.MayExplain, h.explainFingerprint, nil},
 		{token, post, "/api/v1/evidence", dlq.MayExplain, h.explainEvidence, nil},
+
+		{token, get, "/api/v1/views", dlq.MaySee, h.listViews, nil},
+		{token, post, "/api/v1/views", dlq.MayNote, h.createView, nil},
+		{token, http.MethodDelete, "/api/v1/views/:id", dlq.MayNote, h.deleteView, nil},
 
 		{token, post, "/api/v1/redrives", dlq.MayDecide, h.redrive, nil},
 		{token, post, "/api/v1/operations", dlq.MayDecide, h.startOperation, nil},
@@ -141,9 +150,12 @@ func (h *Handlers) apiRoutes() []route {
 
 		{token, get, "/api/v1/sources", dlq.MaySee, h.listSources, nil},
 		{token, get, "/api/v1/sources/:name", dlq.MaySee, h.showSource, nil},
+		{token, get, "/api/v1/sources/:name/deployments", dlq.MaySee, h.listDeployments, nil},
 		{token, put, "/api/v1/sources/:name", dlq.MaySetPolicy, h.putSource, nil},
 		{token, post, "/api/v1/sources/:name/pause", dlq.MayPause, h.pauseSource(true), nil},
 		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
+		{token, get, "/api/v1/reports/versions", dlq.MaySee, h.versionReport, nil},
+		{token, get, "/api/v1/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
 		{token, get, "/api/v1/alerts", dlq.MaySee, h.listAlerts, nil},
 		{token, get, "/api/v1/audit", dlq.MayAudit, h.listAudit, nil},
 	}

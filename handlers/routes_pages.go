@@ -33,6 +33,14 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/assign", dlq.MayNote, h.cohortAssignPage, nil},
 		{session, post, "/cohorts/:id/assign", dlq.MayNote, h.assignCohortForm, nil},
 		{session, post, "/cohorts/:id/notes", dlq.MayNote, h.noteCohortForm, nil},
+		{session, get, "/cohorts/:id/fix", dlq.MayDecide, h.cohortFixPage, nil},
+		{session, post, "/cohorts/:id/fix", dlq.MayDecide, h.declareFixForm, nil},
+		{session, get, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixPage, nil},
+		{session, post, "/cohorts/:id/fix/:fix/withdraw", dlq.MayDecide, h.withdrawFixForm, nil},
+		{session, get, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortRunbook, nil},
+		{session, post, "/cohorts/:id/runbook", dlq.MayEditRunbook, h.cohortPutRunbook, nil},
+		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
+		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
 		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
 		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
@@ -42,6 +50,9 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/cohorts/:id/undo", dlq.MayDecide, h.cohortUndoForm, nil},
 
 		{session, get, "/entries", dlq.MaySee, h.entriesPage, nil},
+		{session, get, "/entries/export.ndjson", dlq.MayExport, h.exportEntries(dlq.ExportNDJSON), nil},
+		{session, get, "/entries/export.csv", dlq.MayExport, h.exportEntries(dlq.ExportCSV), nil},
+		{session, get, "/search/complete", dlq.MaySee, h.completeSearch, nil},
 		{session, get, "/entries/:id", dlq.MaySee, h.entryPage, nil},
 		{session, get, "/entries/:id/trace.txt", dlq.MaySee, h.entryTrace, nil},
 		{session, get, "/entries/:id/validation.txt", dlq.MaySee, h.entryValidation, nil},
@@ -52,6 +63,14 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/entries/:id/payload", dlq.MayDownload, h.entryPayload, nil},
 		{session, post, "/entries/:id/probe", dlq.MayNote, h.entryProbe, nil},
 		{session, post, "/entries/:id/notes", dlq.MayNote, h.entryNote, nil},
+		{session, get, "/entries/:id/dispose", dlq.MayNote, h.entryDisposePage, nil},
+		{session, post, "/entries/:id/dispose", dlq.MayNote, h.entryDispose, nil},
+
+		{session, get, "/views", dlq.MaySee, h.viewsPage, nil},
+		{session, post, "/views", dlq.MayNote, h.viewSave, nil},
+		{session, get, "/views/:id", dlq.MaySee, h.viewOpen, nil},
+		{session, post, "/views/:id", dlq.MayNote, h.viewChange, nil},
+		{session, post, "/views/:id/delete", dlq.MayNote, h.viewDelete, nil},
 
 		// Who may only look sees the confirmation, to hand its address over.
 		{session, get, "/confirm", dlq.MaySee, h.confirmPage, nil},
@@ -79,6 +98,10 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourcePutRunbook, nil},
 		{session, post, "/sources/:name/pause", dlq.MayPause, h.sourcePause(true), nil},
 		{session, post, "/sources/:name/resume", dlq.MayPause, h.sourcePause(false), nil},
+
+		{session, get, "/reports", dlq.MaySee, h.reportsPage, nil},
+		{session, get, "/reports/versions", dlq.MaySee, h.versionReportPage, nil},
+		{session, get, "/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
 
 		{session, get, "/alerts", dlq.MaySee, h.alertsPage, nil},
 		{session, post, "/alerts/:id/acknowledge", dlq.MayPause, h.alertAcknowledge, nil},

@@ -28,7 +28,7 @@ func TestVendoredHTMXIsThePublishedFile(t *testing.T) {
 }
 
 func TestURLChangesWithTheContent(t *testing.T) {
-	for _, name := range []string{"app.css", "screens.css", "app.js", "theme.js", "icon.svg", HTMX} {
+	for _, name := range []string{"app.css", "screens.css", "app.js", "search.js", "theme.js", "icon.svg", HTMX} {
 		content, err := FS.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -37,6 +37,7 @@ type App struct {
 	server   *web.Server
 	runner   *redrive.Runner
 	sweeper  *sweep.Runner
+	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
 	tokens   *tokenLookup
 	setup    string // the link by which the first person is made; empty where somebody is there
@@ -84,6 +85,7 @@ func (a *App) wire() error {
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
 	if err != nil {
@@ -116,6 +118,7 @@ func (a *App) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
 	err := a.server.Serve(ctx, a.listener)
@@ -172,6 +175,8 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Overdue(s.db),
 		sweep.Cancelled(s.db),
 		sweep.Expiry(s.db),
+		sweep.Text(s.db),
+		sweep.Dispositions(s.db),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))

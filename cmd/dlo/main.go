@@ -22,6 +22,8 @@ type commands struct {
 	User    userCommand    `cmd:"" help:"Add and change people."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke tokens of programs."`
 	Source  sourceCommand  `cmd:"" help:"Apply and show the policies of sources."`
+	Export  exportCommand  `cmd:"" help:"Write every document of a query to standard output, as NDJSON or CSV."`
+	Import  importCommand  `cmd:"" help:"Park the envelopes of files of NDJSON, as a pipeline would."`
 	Sweep   sweepCommand   `cmd:"" help:"Do one sweep now, and print what each step did."`
 	Check   checkCommand   `cmd:"" help:"Check database, payloads, counters and audit trail."`
 	Audit   auditCommand   `cmd:"" help:"Print the head of the audit trail, or verify it."`

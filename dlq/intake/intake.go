@@ -90,6 +90,12 @@ type Parcel struct {
 	// Filename and ContentType are what the sender said of the bytes beside
 	// the envelope. What the envelope says goes before.
 	Filename, ContentType string
+	// Source is whose document it is where the envelope does not say.
+	Source string
+	// Repeatable says that a body which says neither an event's id nor when it
+	// happened is the same event wherever it comes again: the line of a file that
+	// is imported twice, and not a pipeline that failed twice in the same way.
+	Repeatable bool
 }
 
 // Result is what became of one parcel: a receipt, or why not.
@@ -164,6 +170,9 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	if err != nil && dlq.KindOf(err) != dlq.KindInvalid {
 		return a, err
 	}
+	if a.Envelope.Source == "" {
+		a.Envelope.Source = p.Source
+	}
 	bindSource(&a.Envelope, by)
 	describe(&a.Envelope, p)
 	if err := in.checkFields(ctx, a.Envelope, by, p, err); err != nil {
@@ -179,6 +188,9 @@ func (in *Intake) prepare(ctx context.Context, by dlq.Actor, p Parcel) (dlq.Arri
 	}
 	if a.EventKey, err = eventKey(sent); err != nil {
 		return a, err
+	}
+	if a.EventKey == "" && p.Repeatable {
+		a.EventKey = bodyKey(p.Body)
 	}
 	fillTimes(&a.Envelope, now)
 	if a.KeyCheck, err = in.checkKey(ctx, a); err != nil {
@@ -338,6 +350,15 @@ func eventKey(e dlq.Envelope) (string, error) {
 		return "", nil
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// bodyKey is by which a body is known again that says nothing of its event. Its
+// first letter keeps it apart from the keys of eventKey.
+func bodyKey(body []byte) string {
+	h := sha256.New()
+	io.WriteString(h, "body\x00")
+	h.Write(body)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
 // checkKey finds out what a content hash is, where the bytes are held: the

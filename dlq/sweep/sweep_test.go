@@ -327,3 +327,19 @@ func TestRunDoesEachStepAtItsIntervalAndStops(t *testing.T) {
 		t.Errorf("%d reports", len(reports))
 	}
 }
+
+func TestDispositionsEndOnceTheirDateCame(t *testing.T) {
+	s := newStand(t)
+	id := s.park("d", "")
+	s.must(s.store.Dispose(s.ctx, reviewer, id, dlq.NewDisposition{Disposition: dlq.DispositionWaiting, Date: s.clock().Add(time.Hour)}))
+	if r := s.once(sweep.Dispositions(s.store)); r.Did != 0 {
+		t.Errorf("too early it did %d", r.Did)
+	}
+	s.advance(time.Hour)
+	if r := s.once(sweep.Dispositions(s.store)); r.Did != 1 || r.Sentence != "1 disposition is over: what it stood on needs a decision again" {
+		t.Errorf("it did %d: %s", r.Did, r.Sentence)
+	}
+	if e := s.entry(id); e.Disposition != dlq.DispositionNone {
+		t.Errorf("%q stands", e.Disposition)
+	}
+}

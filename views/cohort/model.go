@@ -29,7 +29,8 @@ type Model struct {
 	ProvePoll string            // the URL that Prove is asked for again at; empty: it does not move
 	Runbook   Runbook
 	Replays   Replays
-	Arrivals  components.DayChart
+	Fixes     Fixes
+	Arrivals  Arrivals
 	Versions  Versions
 	MadeOf    MadeOf
 	Grouping  Grouping
@@ -47,7 +48,8 @@ type Runbook struct {
 	Text        components.Markdown // empty: nothing was written
 	Disposition string              // "needs code, waiting until the code changes"; may be empty
 	Ticket      components.Link     // may be empty
-	Edit        components.Link     // empty: the viewer may not
+	Edit        components.Link     // of the runbook; empty: the viewer may not
+	Note        components.Link     // to the form for a note; empty: the viewer may not
 	None        string              // what to write here, where there is nothing
 }
 
@@ -70,21 +72,6 @@ type Replay struct {
 	Counts   string          // "counts for 393"
 	Tone     components.Tone
 	When     components.Time
-}
-
-// Versions is failed under × month. Each row has as many cells as Months.
-type Versions struct {
-	Months []string // "earlier", "Sep", "Oct", "Nov"
-	Rows   []VersionRow
-	Note   string // may be empty
-}
-
-// VersionRow is one set of versions.
-type VersionRow struct {
-	Version components.Text
-	Now     bool              // it runs now
-	Cells   []components.Link // a number each, leading to its documents; "0" without
-	Stuck   components.Link
 }
 
 // MadeOf is what the fingerprint is computed from.

@@ -44,6 +44,7 @@ type Problem struct{ Sentence, Before, Term, After string }
 
 // List is the region with the id RegionID: the filters, the table, the bar.
 type List struct {
+	Views   components.Views
 	Filters []components.Chip // states, sources, class, not running now, age
 	Search  Search
 	Orders  []components.Chip // "Needs a decision first" and the other sorts

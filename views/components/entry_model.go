@@ -31,6 +31,7 @@ type EntryRow struct {
 	Under    Text // "pdfminer.six@20221105"
 	Class    Text // of the error: "ambiguous_parse"
 	State    Tag  // empty for parked, which is what one expects
+	Decided  Tag  // a disposition; may be empty
 	Attempts string
 	First    Time
 	Leaves   Tag // "in 3 d" with Deadline, or Plain

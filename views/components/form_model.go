@@ -38,6 +38,7 @@ type Input struct {
 	Error        string // what is wrong with what was sent, and what was expected; may be empty
 	Options      []Option
 	Suggestions  []string // buttons that fill the field ("fix deployed"); need a script, the field does not
+	Known        []Option // values that the browser offers while somebody types; others may be typed
 	Placeholder  string
 	Autocomplete string // the HTML token: "username", "current-password", "off"
 	Unit         string // after the field: "days"

@@ -16,11 +16,14 @@ type Model struct {
 	Heading string // "2,842 documents"
 	Query   string // the whole query, as it stands in the address bar
 	Problem *Problem
+	Hints   []string           // what is worth saying of a query that can be read: "No source is called wiky."
+	Lag     string             // that the text index does not cover everything, in words; empty where it does
 	Terms   []components.Chip  // the terms of the query; each removes itself
 	Quick   []components.Chip  // "Stuck", "Quarantine", "Expiring": whole queries
 	Filters []components.Input // the form's fields: source, status, class, type, version, age
-	Exports []components.Link  // CSV, NDJSON
-	Help    []components.KV    // the query language, term by term
+	Views   components.Views
+	Exports []components.Link // CSV, NDJSON
+	Help    []Help            // the query language, term by term
 	Table   components.EntryTable
 }
 
@@ -31,4 +34,10 @@ type Problem struct {
 	After    string
 	Sentence string // "age: wants a number and a unit, such as >30d."
 	Try      []components.Link
+}
+
+// Help is a term that can be typed, and what it finds.
+type Help struct {
+	Term  string
+	Means string
 }

@@ -26,6 +26,12 @@ func cohortItems() []Item {
 	no.Entries.Rows, no.Entries.Bulk = nil, components.Bulk{}
 	no.Entries.Empty = &components.Empty{Title: "No document is stuck here now", Text: "409 were, and all were resolved."}
 
+	no.Fixes = cohort.Fixes{None: "Nobody has said what fixes this.", Declare: components.Action{Label: "Declare a fix", Href: "/cohorts/01Kb/fix"}}
+	no.Arrivals = cohort.Arrivals{About: "along cursor", Axes: []components.Chip{{Text: "By day", Href: "/cohorts/01Kb"}, {Text: "By cursor", Href: "/cohorts/01Kb?arrivals=cursor", On: true}}, None: "No document that was looked at says its cursor."}
+
+	failed := cohortModel()
+	failed.Fixes = failedFixes()
+
 	grouped := cohortModel()
 	grouped.Grouping = cohort.Grouping{CSRF: csrf, Poll: "/cohorts/01Kb/grouping",
 		Notices: []components.Notice{
@@ -41,7 +47,7 @@ func cohortItems() []Item {
 			{Event: components.Event{Who: "reviewer@example.com", Text: "merged 1 cohort into this one; undone by admin@example.com", When: at("2026-11-14T10:02:00Z", "14 Nov 2026 10:02 UTC", "14 Nov 10:02"), Tone: components.Quiet}},
 		}}
 
-	return []Item{page("cohort-grouping", cohort.Page(grouped)), page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
+	return []Item{page("cohort-fix-failed", cohort.Page(failed)), page("cohort-grouping", cohort.Page(grouped)), page("cohort", cohort.Page(cohortModel())), page("cohort-running", cohort.Page(running)), page("cohort-stopped", cohort.Page(stopped)), page("cohort-no-target", cohort.Page(no))}
 }
 
 func reasons() []string {
@@ -95,7 +101,7 @@ func cohortModel() cohort.Model {
 			{Label: "Declare a fix", Href: "/confirm/fix", Why: "Arrivals under the fixed version raise an alert."}, {Label: "Merge with another", Href: "/confirm/merge"},
 			{Label: "Split", Href: "/confirm/split", Disabled: true, Why: "All documents have the same frames and template."}, {Label: "Set a disposition", Href: "/confirm/dispose"},
 		},
-		Notices: []components.Notice{{Tone: components.Info, Title: "12 documents moved here", Text: "when f1:22ab04d1 was merged in on 14 Nov.", Links: []components.Link{{Text: "Undo the merge", Href: "/confirm/undo"}}}},
+		Notices: []components.Notice{{Tone: components.Info, Title: "Needs code until the code changes.", Text: "Decided by reviewer@example.com, 3 h ago. “waits for parser 20251230”", Links: []components.Link{{Text: "Change", Href: "/cohorts/01Kb/dispose"}}, Do: []components.Action{{Label: "Take off", Href: "/cohorts/01Kb/dispose"}}}, {Tone: components.Info, Title: "12 documents moved here", Text: "when f1:22ab04d1 was merged in on 14 Nov.", Links: []components.Link{{Text: "Undo the merge", Href: "/confirm/undo"}}}},
 		Redrive: &components.RedriveForm{
 			Question: "Does parser 20251230 fix it?", Covered: "393 like these", Others: components.Link{Text: "16 under 20240706, not tested", Href: "/entries?q=parser:20240706"},
 			Because: "The first step sends one stored copy, checked against its digest, and stops if it fails the same way.", Steps: steps(),
@@ -108,7 +114,7 @@ func cohortModel() cohort.Model {
 		},
 		Runbook: cohort.Runbook{
 			Text:        components.Markdown{SanitisedHTML: "<p><strong>Exports from the old e-signature tool.</strong> They carry an incremental update after <code>%%EOF</code>. The 2025 parser reads them; do not ask the vendor again.</p>"},
-			Disposition: "needs code, waiting until the code changes", Ticket: components.Link{Text: "SEARCH-1182", Href: "https://tickets.example.com/SEARCH-1182"}, Edit: components.Link{Text: "Edit", Href: "/cohorts/01Kb/runbook"},
+			Disposition: "needs code, waiting until the code changes", Ticket: components.Link{Text: "SEARCH-1182", Href: "https://tickets.example.com/SEARCH-1182"}, Edit: components.Link{Text: "Edit", Href: "/cohorts/01Kb/runbook"}, Note: components.Link{Text: "Write a note", Href: "#note"},
 		},
 		Replays: cohort.Replays{Summary: "4 replays, 3 count for others", Rows: []cohort.Replay{
 			{Document: txt("1147829310"), Href: "/entries/01J1", Bytes: components.Tag{Text: "unchanged · digest", Tone: components.DocSame}, Code: components.Tag{Text: "parser changed", Tone: components.CodeChanged}, Verdict: "New code fixed it", Counts: "counts for 393", Tone: components.Good, When: at("2026-11-29T09:44:00Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44")},
@@ -116,15 +122,20 @@ func cohortModel() cohort.Model {
 			{Document: txt("1147811876"), Href: "/entries/01J3", Bytes: components.Tag{Text: "unchanged · strong tag", Tone: components.DocSame}, Code: components.Tag{Text: "parser changed", Tone: components.CodeChanged}, Verdict: "New code fixed it", Counts: "counts for 393", Tone: components.Good, When: at("2026-11-29T09:46:00Z", "29 Nov 2026 09:46 UTC", "29 Nov 09:46")},
 			{Document: txt("1150067123"), Href: "/entries/01J4", Bytes: components.Tag{Text: "changed · strong tag", Tone: components.DocChanged}, Code: components.Tag{Text: "parser same", Tone: components.CodeSame}, Verdict: "New document passed", Counts: "counts for itself", Tone: components.Plain, When: at("2026-11-14T11:30:00Z", "14 Nov 2026 11:30 UTC", "14 Nov 11:30")},
 		}},
-		Arrivals: components.DayChart{
+		Fixes: fixes(),
+		Arrivals: cohort.Arrivals{About: "45 days, with deployments", Axes: []components.Chip{{Text: "By day", Href: "/cohorts/01Kb#arrivals-title", On: true}, {Text: "By ingest_seq", Href: "/cohorts/01Kb?arrivals=seq#arrivals-title"}}, Chart: components.DayChart{
 			Values: []int{2, 1, 3, 2, 4, 2, 3, 1, 2, 3, 2, 4, 3, 2, 3, 4, 2, 3, 12, 14, 11, 13, 15, 12, 10, 14, 16, 12, 18, 15, 14, 16, 13, 17, 15, 12, 14, 16, 18, 15, 13, 14, 6, 2, 1},
 			Marks:  []components.Mark{{At: 18, Text: "wiki-connector 3.14"}, {At: 42, Text: "parser 20251230"}}, First: "16 Oct", Last: "29 Nov",
-			Label: "Arrivals a day from 16 Oct to 29 Nov: 2 a day, 14 a day from 3 Nov, 1 on the last day", Sentence: "Rose 4 h after wiki-connector 3.14 was deployed; fell after parser 20251230.",
-		},
+			Label: "Arrivals a day from 16 Oct to 29 Nov: 2 a day, 14 a day from 3 Nov, 1 on the last day", Sentence: "Started 4 h after wiki-connector 3.14 was deployed. Stopped after parser 20251230 was deployed: none came for 2 d.",
+		}, Marks: []cohort.Mark{
+			{When: at("2026-11-27T14:02:00Z", "27 Nov 2026 14:02 UTC", "27 Nov 14:02"), Version: txt("parser 20251230"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Words: "beside another", Marked: true},
+			{When: at("2026-11-03T09:40:00Z", "3 Nov 2026 09:40 UTC", "3 Nov 09:40"), Version: txt("wiki-connector 3.14"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Marked: true},
+			{When: at("2026-10-29T16:11:00Z", "29 Oct 2026 16:11 UTC", "29 Oct 16:11"), Version: txt("embedder 7"), Source: components.Link{Text: "wiki", Href: "/sources/wiki"}},
+		}, More: "12 older deployments are not listed; the source's page has them all."},
 		Versions: cohort.Versions{Months: []string{"earlier", "Sep", "Oct", "Nov"}, Rows: []cohort.VersionRow{
-			{Version: txt("pdfminer.six@20221105"), Cells: []components.Link{l("21"), l("118"), l("177"), l("77")}, Stuck: l("393")},
+			{Version: txt("pdfminer.six@20221105"), State: components.Tag{Text: "not running now", Tone: components.Quiet}, Cells: []components.Link{l("21"), l("118"), l("177"), l("77")}, Stuck: l("393")},
 			{Version: txt("pdfminer.six@20240706"), Cells: []components.Link{l("0"), l("0"), l("4"), l("12")}, Stuck: l("16")},
-			{Version: txt("pdfminer.six@20251230"), Now: true, Cells: []components.Link{l("0"), l("0"), l("0"), l("0")}, Stuck: l("0")},
+			{Version: txt("pdfminer.six@20251230"), State: components.Tag{Text: "runs now", Tone: components.CodeSame}, Cells: []components.Link{l("0"), l("0"), l("0"), l("0")}, Stuck: l("0")},
 		}},
 		MadeOf: cohort.MadeOf{
 			Summary:      "the exception's type and the three frames nearest the raise point",

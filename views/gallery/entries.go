@@ -3,6 +3,7 @@ package gallery
 import (
 	"dlo/views/components"
 	"dlo/views/entries"
+	"dlo/views/search"
 )
 
 func entriesItems() []Item {
@@ -13,6 +14,11 @@ func entriesItems() []Item {
 	searched.Layout.Query = searched.Query
 	searched.Heading = "409 documents"
 	searched.Terms = []components.Chip{{Text: "source: wiki", Href: "?q=1", On: true, Drop: true}, {Text: "older than 30 days", Href: "?q=2", On: true, Drop: true}, {Text: "not class: transient", Href: "?q=3", On: true, Drop: true}}
+
+	behind := entriesModel()
+	behind.Query, behind.Layout.Query = "source:wiky root", "source:wiky root"
+	behind.Hints = []string{"No source is called wiky."}
+	behind.Lag = "12,408 documents are not in the text index yet; the oldest of them came 3 minutes ago. A search for words may miss them; they are not lost, and every other term covers them."
 
 	bad := entriesModel()
 	bad.Layout.Query = "source:wiki age:soon"
@@ -25,7 +31,8 @@ func entriesItems() []Item {
 	denied.Table.Bulk.Actions = nil
 	denied.Table.Bulk.Why = "Analysts cannot redrive, quarantine or extend. Ask a reviewer and give them this page's address."
 
-	return []Item{page("entries", entries.Page(all)), page("entries-searched", entries.Page(searched)), page("entries-bad-term", entries.Page(bad)), page("entries-analyst", entries.Page(denied))}
+	return []Item{page("entries", entries.Page(all)), page("entries-searched", entries.Page(searched)), page("entries-behind", entries.Page(behind)), page("entries-bad-term", entries.Page(bad)), page("entries-analyst", entries.Page(denied)), part("search-choices", search.List(search.Model{Options: []search.Option{
+		{Text: "type:", Hint: "the type, or the last part of it", Query: "type:", Caret: "5"}, {Text: "pdfminer.pdfparser.PDFSyntaxError", Query: "type:pdfminer.pdfparser.PDFSyntaxError ", Caret: "39"}}}))}
 }
 
 func entriesModel() entries.Model {
@@ -44,7 +51,7 @@ func entriesModel() entries.Model {
 			{Name: "type", Label: "Exception", Placeholder: "PDFSyntaxError"}, {Name: "parser", Label: "Parser", Placeholder: "name@version"}, choice("age", "Older than", "1d", "7d", "30d", "90d"),
 		},
 		Exports: []components.Link{{Text: "CSV", Href: "/entries.csv"}, {Text: "NDJSON", Href: "/entries.ndjson"}},
-		Help:    []components.KV{{Key: "source:wiki", Value: txt("documents of a source")}, {Key: "age:>30d", Value: txt("stuck for more than 30 days")}, {Key: "-class:transient", Value: txt("a minus takes out")}, {Key: `"free text"`, Value: txt("in messages, traces and validation output")}},
+		Help:    []entries.Help{{Term: "source:wiki", Means: "documents of a source"}, {Term: "age:>30d", Means: "stuck for more than 30 days"}, {Term: "-class:transient", Means: "a minus takes out"}, {Term: `"free text"`, Means: "in messages, traces and validation output"}},
 		Table:   entryTable("entries", true),
 	}
 }

@@ -23,7 +23,7 @@ func part(name string, c templ.Component) Item { return Item{Name: name, Compone
 func All() []Item {
 	return slices.Concat(
 		cohortsItems(), cohortItems(), regroupItems(), entryItems(), entriesItems(), confirmItems(),
-		operationItems(), quarantineItems(), sourceItems(), recordItems(), accountItems(),
-		problemItems(), componentItems(),
+		operationItems(), quarantineItems(), sourceItems(), reportItems(), recordItems(), accountItems(),
+		problemItems(), savedItems(), componentItems(),
 	)
 }

@@ -18,8 +18,7 @@ type Model struct {
 	Never    *Never
 	Ladder   []Rung
 	Policy   []Group
-	RunsNow  []Running
-	Deploy   *components.Form // registers what runs now; nil: the viewer may not
+	Register Register
 	Rejected Rejected
 	Runbook  components.Markdown
 	NoBook   string
@@ -47,14 +46,6 @@ type Rung struct {
 type Group struct {
 	Name string
 	Rows []components.KV
-}
-
-// Running is one component as it runs now.
-type Running struct {
-	Component string
-	Versions  components.Text
-	Since     components.Time
-	Note      string
 }
 
 // Rejected is the envelopes that were refused, as they were sent.
