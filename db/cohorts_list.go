@@ -71,17 +71,27 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 	return l, nil
 }
 
+// sourceOf is the source of a cell. Where only what is stuck is asked for, the
+// plus keeps the planner from the indexes of a source's cells: most of those are
+// of versions long gone, and what is stuck has an index of its own.
+func (l *cohortList) sourceOf(cell string) string {
+	if within(statesOf(l.q), stuckStates) {
+		return "+" + cell + ".source_id"
+	}
+	return cell + ".source_id"
+}
+
 // cellCondition is what the cells of the question must be; empty: any.
 func (l *cohortList) cellCondition(q dlq.CohortQuery, having dlq.Query, by dlq.Actor) string {
 	var all []string
 	if len(by.Sources) > 0 {
-		all = append(all, l.ofSourcesOf(by, "c.source_id"))
+		all = append(all, l.ofSourcesOf(by, l.sourceOf("c")))
 	}
 	if q.ID != "" && len(all) > 0 {
 		all = append(all, "c.fingerprint_id in (select n.id from fingerprint n join cohort o on n.cohort_id = coalesce(o.merged_into, o.id) where o.id = "+l.arg(q.ID)+" union all select n.id from fingerprint n join fingerprint o on o.cohort_id = n.cohort_id where o.digest = "+l.arg(digestIn(q.ID))+")")
 	}
 	if q.Source != "" {
-		all = append(all, "c.source_id = (select id from source where name = "+l.arg(q.Source)+")")
+		all = append(all, l.sourceOf("c")+" = (select id from source where name = "+l.arg(q.Source)+")")
 	}
 	if q.Class != "" {
 		all = append(all, "c.error_class = "+l.arg(q.Class))

@@ -21,7 +21,7 @@ type plans struct {
 // typed are the questions whose plan follows from what a person typed: a query
 // about documents without a state, or for a text. The queries that screens lead
 // to by themselves are held in db.
-var typed = regexp.MustCompile(`(?s)^select (count\(\*\)|e\.dlq_id) from entry e where |^select e\.id, e\.dlq_id, .* order by e\.`)
+var typed = regexp.MustCompile(`(?s)^select (count\(\*\)|e\.dlq_id) from entry e where |^select e\.id, e\.dlq_id, .* order by e\.|^select s\.name, l\.error_type, v\.versions, .* from cell_month m\b`)
 
 // explained are the questions whose plans are known, of all tests.
 var explained sync.Map
@@ -64,7 +64,7 @@ func (p *plans) hold(t *testing.T, store *db.Store) {
 func TestAQuestionThatReadsATableWholeIsFound(t *testing.T) {
 	s := newSite(t)
 	steps, err := s.store.ReadsWholeTable(t.Context(), "select count(*) from entry e where e.attempts > $1", []any{3})
-	if err != nil || len(steps) != 1 || steps[0] != "SCAN e" {
+	if err != nil || len(steps) != 1 || !strings.HasPrefix(steps[0], "SCAN e") {
 		t.Errorf("got %q, %v", steps, err)
 	}
 	s.signIn("reviewer").get("/cohorts")
