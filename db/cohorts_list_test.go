@@ -71,8 +71,9 @@ func manyCohorts(t testing.TB, seed uint64) *dbtest.DB {
 			s.Exec(t, `insert into alert (id, rule, subject, state, source_id, cohort_id, why, since, updated_at) values ($1, 'downstream_contract', $2, $3, $4, $5, '', 1, 1)`, fmt.Sprint("alert", i), "cohort:"+id, []string{"firing", "acknowledged"}[rnd.IntN(2)], 1+rnd.IntN(2), id)
 		case 2:
 			if rnd.IntN(2) == 0 {
-				s.Exec(t, `update cohort set disposition = 'needs_code' where id = $1`, id)
-				s.Exec(t, `insert into disposition (id, cohort_id, kind, until_kind, open_then, after_deployment, decided_at, actor, audit_seq) values ($1, $2, 'needs_code', '', 0, 0, 1, 'x', 1)`, fmt.Sprint("d", i), id)
+				if err := s.DisposeCohort(background, dlqtest.Reviewer, id, dlq.NewDisposition{Disposition: dlq.DispositionNeedsCode}); err != nil {
+					t.Fatal(err)
+				}
 			}
 		case 3: // a version that nothing failed under
 			s.Exec(t, `insert into fix (id, cohort_id, component, version, declared_at, actor) values ($1, $2, 'parser', 'p9', 1, 'x')`, fmt.Sprint("fix", i), id)

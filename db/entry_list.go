@@ -202,6 +202,7 @@ func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (rolled filter, whole bool)
 	return r, whole
 }
 
+// countCells adds up the counters of cells.
 func (f *filter) countCells() string {
 	where := strings.Join(f.withStates(f.statuses), " and ")
 	if where == "" {

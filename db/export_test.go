@@ -189,12 +189,6 @@ func (s *Store) FillUp(ctx context.Context) error {
 	return err
 }
 
-// ReadsWhole says whether a step of a plan reads a whole table that grows.
-func ReadsWhole(line string) bool { return readsWhole(line) }
-
-// MayReadAll says whether a question may.
-func MayReadAll(query string) bool { return few.MatchString(query) }
-
 // IndexTextWhile reads what the text index has not read, and calls between the
 // reading and the writing.
 func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
@@ -205,3 +199,9 @@ func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
 	between()
 	return s.update(ctx, func(tx *Tx) error { return tx.indexText(u) })
 }
+
+// ReadsWhole says whether a step of a plan reads a whole table that grows.
+func ReadsWhole(line string) bool { return readsWhole(line) }
+
+// MayReadAll says whether a question may.
+func MayReadAll(query string) bool { return few.MatchString(query) }

@@ -90,7 +90,7 @@ func (f *filter) cellPlus() string {
 // from names the entries that the condition is held against, as e.
 func (f *filter) from() string {
 	if f.driver != "" {
-		return "(" + f.driver + ") d cross join entry e on e.id = d.id"
+		return "(" + f.driver + ") chosen cross join entry e on e.id = chosen.id"
 	}
 	return "entry e"
 }
@@ -130,12 +130,18 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor, page bool
 const afterAll = "~"
 
 // cohortMembers finds the fingerprints of the cohorts whose id begins with a
-// text, and those whose digest does.
+// text, of those that went into others included, and those whose digest does.
 func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, error) {
 	var ids []int64
-	digest := strings.ToLower(prefix[strings.LastIndexByte(prefix, ':')+1:])
+	plain, part, derived := strings.Cut(digestIn(prefix), "/")
+	digest := strings.ToLower(plain)
+	if derived {
+		digest += "/" + part // the rule in it is an id, and those are upper case
+	}
 	cohort := strings.ToUpper(prefix)
-	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id >= $1 and cohort_id < $2 union select id from fingerprint where digest >= $3 and digest < $4 order by id`,
+	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id >= $1 and cohort_id < $2
+		union select f.id from cohort c join fingerprint f on f.cohort_id = c.merged_into where c.id >= $1 and c.id < $2 and c.merged_into is not null
+		union select id from fingerprint where digest >= $3 and digest < $4 order by id`,
 		[]any{cohort, cohort + afterAll, digest, digest + afterAll}, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // mark is part of every hostile string that runs something: what would run sets
@@ -67,6 +68,16 @@ func clean(s string) string {
 	}, s)
 }
 
+// visible is a text as the API takes it in fields of one line.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
 // TestNothingThatAStrangerSentRunsOrLeavesThePage parks hostile strings in every
 // field that a page shows, and visits the pages that show them.
 func TestNothingThatAStrangerSentRunsOrLeavesThePage(t *testing.T) {
@@ -91,8 +102,11 @@ func TestNothingThatAStrangerSentRunsOrLeavesThePage(t *testing.T) {
 		}
 		office.must(http.MethodPost, "/dead-letters", envelope, &parked)
 		ids, sources = append(ids, parked.DLQID), append(sources, source)
-		office.must(http.MethodPost, "/dead-letters/"+parked.DLQID+"/notes", map[string]string{"note": text}, nil)
-		office.must(http.MethodPost, "/dead-letters/"+parked.DLQID+"/assign", map[string]string{"owner": clean(text), "ticket": "javascript:" + mark}, nil)
+		office.must(http.MethodPost, "/dead-letters/"+parked.DLQID+"/notes", map[string]string{"note": strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")}, nil)
+		if status, _ := office.call(http.MethodPost, "/dead-letters/"+parked.DLQID+"/assign", map[string]string{"ticket": "javascript:" + mark}, nil); status != http.StatusUnprocessableEntity {
+			t.Errorf("a ticket that is a script was answered %d", status)
+		}
+		office.must(http.MethodPost, "/dead-letters/"+parked.DLQID+"/assign", map[string]string{"owner": visible(text), "ticket": `https://stranger.invalid/"onclick=` + mark}, nil)
 		office.must(http.MethodPost, "/dead-letters/"+parked.DLQID+"/quarantine", map[string]string{"reason": text}, nil)
 	}
 

@@ -213,3 +213,11 @@ func (h *Handlers) cohortUndoForm(c echo.Context) error {
 	}
 	return web.Redirect(c, cohortHref(rule.CohortID)+"#"+cohort.GroupingID)
 }
+
+// wordsOf asks for a text as one word; empty: for nothing.
+func wordsOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}

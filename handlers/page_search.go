@@ -70,7 +70,7 @@ func (h *Handlers) operationChoices(ctx context.Context, by dlq.Actor, part stri
 
 // cohortChoices offers cohorts by what they are called, or by their id.
 func (h *Handlers) cohortChoices(ctx context.Context, by dlq.Actor, part string) ([]completion, error) {
-	list, _, err := h.Store.Cohorts(ctx, by, dlq.CohortQuery{Words: []string{part}}, "", choicesMost)
+	list, _, err := h.Store.Cohorts(ctx, by, dlq.CohortQuery{Words: wordsOf(part)}, "", choicesMost)
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,10 @@ create index text_exemplar_entry on text_exemplar (entry_id);
 -- are offered while somebody types.
 create index version_of_set on version_of (version_set_id, component, version);
 create index cell_versions on cell (version_set_id, source_id);
-create index cell_class on cell (source_id, error_class);
-create index cell_type on cell (source_id, error_type);
-create index cell_content on cell (source_id, content_type);
-create index cell_stage on cell (source_id, stage);
+create index cell_source_class on cell (source_id, error_class);
+create index cell_source_type on cell (source_id, error_type);
+create index cell_source_content on cell (source_id, content_type);
+create index cell_source_stage on cell (source_id, stage);
 create index entry_owner on entry (owner, id) where owner <> '';
 
 -- The orders of a list, by state: of several states the first rows of each are

@@ -80,6 +80,9 @@ func dotnetFrame(line string) *frame {
 		s, indent = rest, 1
 	}
 	s = strings.TrimRight(s, " \t<-") // "<---" ends a member of an AggregateException
+	if call, ok := dotnetDebugged(s); ok {
+		s = call
+	}
 	c, ok := dotnetCallIn(s)
 	if !ok || dotnetForeign(c.args) {
 		return nil
@@ -237,7 +240,7 @@ func dotnetLeads(c dotnetCall, indent int) bool {
 	case len(words) > 4 || !strings.Contains(c.symbol, "."):
 		return false
 	}
-	if first, _ := utf8.DecodeRuneInString(words[0]); indent == 0 && first < utf8.RuneSelf {
+	if first, _ := utf8.DecodeRuneInString(words[0]); indent == 0 && first < utf8.RuneSelf && !dotnetFlush(words, c.symbol) {
 		return false
 	}
 	for _, w := range words {
@@ -248,6 +251,14 @@ func dotnetLeads(c dotnetCall, indent int) bool {
 	}
 	return true
 }
+
+// dotnetFlush says that a line that lost its indentation is a frame in a language
+// that is written in ASCII: a namespace and a class before the method.
+func dotnetFlush(words []string, symbol string) bool {
+	return len(words) == 1 && dotnetAt[words[0]] && strings.Count(symbol, ".") > 1 && symbol[0] >= 'A' && symbol[0] <= 'Z'
+}
+
+var dotnetAt = set("bei", "in", "en", "em", "w", "ved", "vid")
 
 // codeWords begin lines of source code that have the shape of a frame.
 var codeWords = set("return", "raise", "yield", "await", "async", "assert", "not", "if", "unless", "elif", "else", "while", "until", "for", "foreach", "throw", "new",
@@ -831,18 +842,6 @@ func (p *dotnetParser) continueMessage(i int, t string) {
 	}
 }
 
-// visualStudioMessage returns the message of a line as the debugger copies it,
-// "Message=…", and nothing of the properties around it.
-func visualStudioMessage(t string) string {
-	if message, ok := strings.CutPrefix(t, "Message="); ok {
-		return message
-	}
-	if strings.HasPrefix(t, "HResult=0x") || strings.HasPrefix(t, "Source=") {
-		return ""
-	}
-	return t
-}
-
 // begin finds the header of the exception whose first frame or inner exception
 // is at line i. Messages have many lines and loggers print in front, so it
 // prefers the earliest line that begins with an exception's name, then the
@@ -850,7 +849,7 @@ func visualStudioMessage(t string) string {
 func (p *dotnetParser) begin(i int) {
 	from := max(0, i-60)
 	for j := from; j < i; j++ {
-		t := withoutIntroduction(strings.TrimSpace(p.lines[j]))
+		t := visualStudioHeader(withoutIntroduction(strings.TrimSpace(p.lines[j])))
 		if m := dotnetBracketed.FindStringSubmatch(clip(t, 4000)); m != nil && dotnetThrowable.MatchString(m[1]) {
 			p.bracketed = true
 			p.push(j, &exception{typ: m[1], message: []string{m[2]}, raised: j}, false)

@@ -4,7 +4,9 @@
 // It reads what a pipeline sent (type, message, stack trace, validation output),
 // undresses the trace, parses it by language, picks the exception that says
 // most about the defect, normalises its three innermost frames and hashes the
-// result. It is pure: no clock, no store, no network. What it leaves to others:
+// result. It reads what Python, the JVM (Java, Kotlin, Scala, Groovy, Clojure),
+// Go, JavaScript, .NET, Ruby, PHP, Rust, PowerShell and native programs print,
+// and the debuggers, loggers and crash reporters of each. It is pure: no clock, no store, no network. What it leaves to others:
 // which cohort a digest belongs to, hand merges and splits, and how any of this
 // looks on a page.
 //
@@ -80,9 +82,11 @@ func (in Input) typeName() string {
 	return lastSegment(typ)
 }
 
-// Frame is one normalised stack frame. Unit stands for the file: the basename
-// in Python and JavaScript, the class with its package on the JVM, the package
-// path in Go. It never holds a directory, a line, an address or an argument.
+// Frame is one normalised stack frame. Unit stands for the file: its basename in
+// Python, JavaScript, Ruby, PHP, Rust and PowerShell; the class with its package
+// on the JVM; the package path in Go; the namespace in .NET, whose function is
+// Class.Method; the file or, for want of one, the module of native code. It never
+// holds a directory, a line, an address or an argument.
 type Frame struct{ Function, Unit string }
 
 // String returns "function@unit", the form used in canonical text.
@@ -94,7 +98,7 @@ type Result struct {
 	Digest     string // 32 lower-case hex digits
 	Mode       string // one of the Mode constants
 	Confidence string // one of the Confidence constants
-	Language   string // "python", "jvm", "go", "javascript", or "" where none was recognised
+	Language   string // "python", "jvm", "go", "javascript", "dotnet", "ruby", "php", "rust", "powershell", "native", or "" where none was recognised
 	Type       string // the outer exception's type, last segment
 	RootType   string // the type of the exception at the bottom of the deliberate chain; "" if that is the outer one
 	Message    string // first line of the outer message as read
@@ -129,7 +133,7 @@ func analyse(in Input) analysis {
 	a := analysis{}
 	a.result.Version = Version
 	a.read(in.Trace, in.Language)
-	if strings.TrimSpace(in.Trace) == "" && traceShape.MatchString(clip(in.ErrorMessage, maxHead)) {
+	if strings.TrimSpace(in.Trace) == "" && traceShape.MatchString(clip(in.ErrorMessage, maxMessageHead)) {
 		a.readMessage(in)
 	}
 	outer := unwrap(a.lang, a.parsed.outer)

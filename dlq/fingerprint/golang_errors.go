@@ -36,7 +36,12 @@ func goOneLine(line string) *frame {
 func goFrameOf(symbol, file string) *frame {
 	f := goFrame(symbol)
 	f.path = file
-	if f.Unit == "" || !strings.Contains(symbol, ".") || strings.IndexByte(symbol, '.') < strings.IndexByte(symbol, '(') {
+	if strings.Contains(file, "/src/runtime/") && strings.Contains(strings.ToLower(symbol), "panic") {
+		// The machinery of a panic is told by its package.
+		f.Function, f.Unit = clip("runtime."+symbol, 300), "runtime"
+		return &f
+	}
+	if f.Unit == "" || strings.HasPrefix(symbol, "(") || !strings.Contains(symbol, ".") || strings.IndexByte(symbol, '.') < strings.IndexByte(symbol, '(') {
 		f.Function, f.Unit = clip(symbol, 300), clip(baseName(file), 300)
 	}
 	return &f
@@ -113,7 +118,9 @@ func goLayers(lines []string) *exception {
 
 // outermostFirst says that a stack was printed from main inwards.
 func outermostFirst(frames []frame) bool {
-	starts := func(f frame) bool { return f.Function == "main.main" || f.Unit == "runtime" }
+	starts := func(f frame) bool {
+		return f.Function == "main.main" || f.Unit == "runtime" && !strings.Contains(strings.ToLower(f.Function), "panic")
+	}
 	n := len(frames)
 	return n > 1 && starts(frames[0]) && !starts(frames[n-1])
 }
@@ -159,6 +166,10 @@ func goErrorChain(lines []string) *exception {
 	if len(chain) == 0 {
 		return nil
 	}
+	if first := chain[0]; first.raised >= 0 {
+		n := afterLog(first.message)
+		first.message, first.raised = first.message[n:], first.raised+n
+	}
 	for _, e := range chain {
 		goNameAndOrder(e)
 	}
@@ -182,13 +193,27 @@ func goErrorChain(lines []string) *exception {
 	return chain[len(chain)-1]
 }
 
+var goLogged = regexp.MustCompile(`^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d`)
+
+// afterLog returns where a message begins behind what had been logged before: a
+// line that begins with the time is none of it, unless it is the last.
+func afterLog(message []string) int {
+	for n := len(message) - 2; n >= 0; n-- {
+		if goLogged.MatchString(message[n]) {
+			return n + 1
+		}
+	}
+	return 0
+}
+
 // goNameAndOrder settles what the forms differ in: whether the message starts
 // with the error's type, and from which end the stack was printed.
 func goNameAndOrder(e *exception) {
 	if outermostFirst(e.frames) {
 		slices.Reverse(e.frames)
 	}
-	if frames := afterPanic(e.frames); len(frames) < len(e.frames) && panicked(e.frames) {
+	// A stack of nothing but the panic is left as it is: every layer has a frame.
+	if frames := afterPanic(e.frames); len(frames) > 0 && len(frames) < len(e.frames) && panicked(e.frames) {
 		e.typ, e.frames = "panic", frames
 	}
 	if len(e.message) == 0 {

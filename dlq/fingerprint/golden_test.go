@@ -30,6 +30,41 @@ func TestCanonicalTextsOfThisVersionAreFrozen(t *testing.T) {
 	}
 }
 
+// TestCanonicalTextsOfTheCorpusAreFrozen pins f1 on every trace of the corpus,
+// where that is here.
+func TestCanonicalTextsOfTheCorpusAreFrozen(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(corpusFolder, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Skip("the corpus of real traces is not here")
+	}
+	frozen, err := os.ReadFile("testdata/f1-corpus.canonical")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, text := range strings.Split("\n"+string(frozen), "\n== ")[1:] {
+		name, canonical, _ := strings.Cut(text, "\n")
+		want[name] = strings.TrimSuffix(canonical, "\n")
+	}
+	for _, path := range names {
+		name := filepath.Base(path)
+		if want[name] == "" {
+			continue // it came after the freeze
+		}
+		got := strings.TrimSuffix(ofTrace(corpusTrace(t, name)).Canonical, "\n")
+		if got != want[name] {
+			t.Errorf("%s: the canonical text moved. That is a new version of the algorithm, not a fix of %s.\n got\n%s\n want\n%s", name, Version, got, want[name])
+		}
+		delete(want, name)
+	}
+	for name := range want {
+		t.Errorf("%s is frozen and not in the corpus", name)
+	}
+}
+
 // TestDigestIsFrozen pins the hash itself, and that nothing but the canonical
 // text goes into it.
 func TestDigestIsFrozen(t *testing.T) {

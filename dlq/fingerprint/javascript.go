@@ -19,7 +19,7 @@ var javascript = language{
 	transparent:   jsTransparent,
 	bare:          func(e *exception) bool { return lastSegment(e.typ) == "Error" && e.firstMessageLine() == "" },
 	namedByLoader: jsNamedByLoader,
-	generic:       set("Error"),
+	generic:       set("Error", "UnhandledPromiseRejection"),
 	identifier:    set("ReferenceError"),
 	overflowText:  "Maximum call stack size exceeded",
 	clean:         cleanJavaScript,
@@ -46,8 +46,16 @@ func jsLibrary(f frame) bool {
 
 var jsReadOfNothing = regexp.MustCompile(`Cannot (read|set) (?:property '([^']+)' of (undefined|null)|properties of (undefined|null) \((?:reading|setting) '([^']+)'\))`)
 
-// cleanJavaScript gives an access to nothing the words of one version of V8.
+var jsRejected = regexp.MustCompile(`rejected with the reason ["'](.*?)["']?\.?$`)
+
+// cleanJavaScript gives an access to nothing the words of one version of V8, and
+// leaves of what Node says of a rejection its reason.
 func cleanJavaScript(_, message string) string {
+	if strings.Contains(message, "rejected with the reason") {
+		if m := jsRejected.FindStringSubmatch(message); m != nil {
+			message = m[1]
+		}
+	}
 	return jsReadOfNothing.ReplaceAllString(message, "Cannot $1 property '$2$5' of $3$4")
 }
 
@@ -175,7 +183,8 @@ func (p *jsParser) current(i, indent int) *exception {
 		return nil
 	}
 	at := len(p.lines[header]) - len(strings.TrimLeft(p.lines[header], " \t"))
-	if p.outer != nil && p.holder(at) < 0 {
+	// What an error holds is indented by two at least, a logger's mark by one.
+	if holder := p.holder(at); p.outer != nil && (holder < 0 || at < p.stack[holder].indent+2) {
 		p.done = true
 		return nil
 	}

@@ -8,8 +8,11 @@ import (
 var (
 	jsIndex = regexp.MustCompile(`\(index \d+\)$`)
 	jsAlias = regexp.MustCompile(` \[as [^\]]*\]$`)
+	// What begins a path: then blanks are part of it, and no prose.
+	jsRooted = regexp.MustCompile(`^(?:file://)?/?(?:[A-Za-z]:[\\/]|/\w)`)
 	// An address or a path must follow the sign: else it is a mailbox.
 	jsAtSign = regexp.MustCompile(`^\s*([^@]{0,200}?)@((?:[a-z][a-z-]*://|/|[A-Za-z]:\\)[^\s@]*):\d+:\d+$`)
+	jsSpaced = regexp.MustCompile(`^\s*([\w$.<>]+)(?: \[as \w+\])? @ (\S+?\.[cm]?[jt]sx?(?:\?\S*?)?):\d+(?::\d+)?$`)
 	jsArrow  = regexp.MustCompile(`^\s*❯ (?:(\S+) )?(\S+\.[cm]?[jt]sx?):\d+:\d+$`)
 	// What bundlers put into the names of files, from their content.
 	jsHash      = regexp.MustCompile(`[.-][0-9a-f]{8,}(\.[a-z]+)$`)
@@ -39,7 +42,7 @@ func jsFrame(line string) *frame {
 		function, location = location[:open], location[open+2:len(location)-1]
 	}
 	place, ok := withoutPlace(location)
-	if !ok || strings.ContainsAny(place, " ") && function == "" {
+	if !ok || strings.ContainsAny(place, " ") && function == "" && !jsRooted.MatchString(place) {
 		return nil
 	}
 	unit := jsUnit(place)
@@ -108,7 +111,8 @@ func jsUnit(location string) string {
 }
 
 // jsFrameWithoutAt reads the frames of engines other than V8,
-// "function@location:line:column", and of Vitest, which marks them with an arrow.
+// "function@location:line:column", of consoles of browsers, which put blanks round
+// the sign, and of Vitest, which marks them with an arrow.
 func jsFrameWithoutAt(line string) *frame {
 	if !strings.Contains(line, "@") && !strings.Contains(line, "❯") {
 		return nil
@@ -116,6 +120,9 @@ func jsFrameWithoutAt(line string) *frame {
 	m := jsAtSign.FindStringSubmatch(line)
 	if m == nil {
 		m = jsArrow.FindStringSubmatch(line)
+	}
+	if m == nil {
+		m = jsSpaced.FindStringSubmatch(line)
 	}
 	if m == nil {
 		return nil

@@ -17,12 +17,14 @@ var jvm = language{
 	noise:       jvmNoise,
 	library:     jvmLibrary,
 	transparent: func(e *exception) bool { return jvmWrappers[lastSegment(e.typ)] },
-	generic:     set("Exception", "RuntimeException", "Throwable", "Error"),
+	generic:     jvmGeneric,
 	identifier: set("ClassNotFoundException", "NoClassDefFoundError", "NoSuchMethodError", "NoSuchFieldError", "NoSuchMethodException", "NoSuchFieldException",
 		"UninitializedPropertyAccessException"),
 	stackOverflow: set("StackOverflowError"),
 	clean:         cleanJVM,
 }
+
+var jvmGeneric = set("Exception", "RuntimeException", "Throwable", "Error")
 
 var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTargetException",
 	"UndeclaredThrowableException", "UncheckedIOException", "UncheckedExecutionException", "PrivilegedActionException")
@@ -58,6 +60,10 @@ var (
 	jvmSAX          = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
 )
 
+// jvmMade are in the names of classes that were made or numbered by a compiler
+// or at run time.
+var jvmMade = []string{"$", "Accessor", "_closure", "__"}
+
 // jvmFrame reads one frame line; nil if it is none. A frame without a useful
 // name (a synthetic accessor) is returned with an empty Function.
 func jvmFrame(line string) *frame {
@@ -81,7 +87,7 @@ func jvmFrame(line string) *frame {
 	}
 	// java.base/, app//, java.base@17.0.1/
 	class = class[strings.LastIndexByte(class, '/')+1:]
-	if !lambda {
+	if !lambda && holdsSign(class, jvmMade) {
 		class = jvmGenerated.ReplaceAllString(class, "")
 		class = jvmDigitsAtEnd.ReplaceAllString(class, "$1")
 		class = jvmNumbered.ReplaceAllString(class, "")
@@ -384,6 +390,13 @@ func jvmHeaderOf(line string) (typ, message string, ok bool) {
 	m := jvmHeader.FindStringSubmatch(line)
 	if m == nil || !strings.Contains(m[1], ".") && !jvmThrowable.MatchString(m[1]) {
 		return "", "", false
+	}
+	if jvmGeneric[m[1]] {
+		// The runtime prints the package of these: what has none is a program's
+		// own introduction.
+		if typ, message, ok := jvmHeaderOf(m[2]); ok && strings.Contains(typ, ".") && jvmThrowable.MatchString(typ) {
+			return typ, message, true
+		}
 	}
 	return m[1], m[2], true
 }

@@ -56,12 +56,13 @@ func keyOf(lang *language, e *exception, in Input) key {
 	if len(root.frames) == 0 {
 		stack = e.deepestStack()
 	}
-	used := withoutNoise(lang, collapse(stack.frames))
+	frames := withoutInlined(lang, stack.frames)
+	used := withoutNoise(lang, collapse(frames))
 	k.loaded = root.loaded
 	k.generic = lang.generic[rootType] || rootType == ""
 	if lang.recursion(rootType, root.firstMessageLine()) {
 		k.recursion = true
-		if c := recursionCycle(stack.frames); c != nil {
+		if c := recursionCycle(frames); c != nil {
 			k.cycle, used = c, c
 		}
 	}
@@ -72,7 +73,7 @@ func keyOf(lang *language, e *exception, in Input) key {
 	k.frames = used
 	if root != e {
 		k.rootType = rootType
-		if w := withoutNoise(lang, collapse(e.frames)); len(w) > 0 && stack != e {
+		if w := withoutNoise(lang, collapse(withoutInlined(lang, e.frames))); len(w) > 0 && stack != e {
 			k.wrap = w[0].String()
 		}
 	}
@@ -143,6 +144,19 @@ func keyMessage(e *exception, in Input) string {
 		return firstLines(text, 2)
 	}
 	return first
+}
+
+// withoutInlined drops the frames that a newer version of the runtime does not
+// have, unless there are no others.
+func withoutInlined(lang *language, frames []frame) []frame {
+	if lang.inlined == nil || !slices.ContainsFunc(frames, lang.inlined) {
+		return frames
+	}
+	kept := slices.DeleteFunc(slices.Clone(frames), lang.inlined)
+	if len(kept) == 0 {
+		return frames
+	}
+	return kept
 }
 
 // withoutNoise drops the frames at the top that every failure passes through.

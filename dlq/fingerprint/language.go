@@ -4,17 +4,19 @@ import "strings"
 
 // Bounds on the work that one hostile trace can cause.
 const (
-	maxHead       = 256 << 10 // bytes looked at from the start of a text
-	maxTail       = 256 << 10 // and from its end
-	maxLines      = 4000
-	maxLine       = 4096 // bytes
-	maxExceptions = 50
-	maxFrames     = 500 // of one exception
-	maxGroupDepth = 8
-	maxCycle      = 8
-	maxKeyFrames  = 3
-	maxRulePairs  = 20
-	maxMessage    = 2000 // bytes of Result.Message
+	maxHead  = 256 << 10 // bytes looked at from the start of a text
+	maxTail  = 256 << 10 // and from its end
+	maxLines = 4000
+	// where a trace begins in a message at the latest
+	maxMessageHead = 64 << 10
+	maxLine        = 4096 // bytes
+	maxExceptions  = 50
+	maxFrames      = 500 // of one exception
+	maxGroupDepth  = 8
+	maxCycle       = 8
+	maxKeyFrames   = 3
+	maxRulePairs   = 20
+	maxMessage     = 2000 // bytes of Result.Message
 )
 
 // language is what the algorithm needs to know of one runtime. Adding one is a
@@ -34,6 +36,9 @@ type language struct {
 	parse func(lines []string) parsed
 	// noise says that a frame belongs to machinery every failure passes through.
 	noise func(frame) bool
+	// inlined says that newer versions of the runtime have no such frame: the
+	// frame above it has the same place; nil where there are none.
+	inlined func(frame) bool
 	// library says that a frame is not the caller's own code.
 	library func(frame) bool
 	// own says that a frame is known to be the caller's own code; nil where the

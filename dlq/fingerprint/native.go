@@ -31,11 +31,25 @@ const (
 )
 
 func nativeCounts(line string) bool {
-	if nativeFrame(line) != nil {
+	if nativeAddressed(line) || nativeFrame(line) != nil {
 		return true
 	}
 	typ, _ := nativeHeadline(line)
 	return typ != ""
+}
+
+// nativeAddressed says that a line begins with "#1 0x… in ", which nobody else
+// prints. It spares the expressions below most lines.
+func nativeAddressed(line string) bool {
+	s, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#")
+	if !ok {
+		return false
+	}
+	s = strings.TrimLeft(strings.TrimLeft(s, "0123456789"), " ")
+	if s, ok = strings.CutPrefix(s, "0x"); !ok {
+		return false
+	}
+	return len(s) < maxLine && strings.HasPrefix(strings.TrimLeft(s, "0123456789abcdefABCDEF"), " in ")
 }
 
 // parseNative takes the stack of the thread that crashed, and the first line

@@ -161,7 +161,7 @@ func nativeHashFrame(t string) *frame {
 	}
 	if strings.Contains(t, " at ") || strings.Contains(t, " from ") || strings.HasSuffix(t, ")") && strings.Contains(t, " in ") && strings.Contains(t, "  0x") {
 		if m := nativeGDB.FindStringSubmatch(t); m != nil && !pathNotName(m[1]) {
-			if m[2] == "from" {
+			if m[2] == "from" || nativeLibFile.MatchString(m[3]) {
 				return nativeMade(m[1], "", m[3])
 			}
 			return nativeMade(m[1], m[3], "")
@@ -275,7 +275,7 @@ func appleSymbol(s string) string {
 // lines that it indents.
 func nativeFrameAt(lines []string, i int) *frame {
 	line := lines[i]
-	if strings.HasPrefix(strings.TrimSpace(line), "#") && nativeGDBHead.MatchString(strings.TrimSpace(line)) && len(line) < 1024 {
+	if i+1 < len(lines) && nativeGoesOn(line, lines[i+1]) && strings.HasPrefix(strings.TrimSpace(line), "#") && nativeGDBHead.MatchString(strings.TrimSpace(line)) && len(line) < 1024 {
 		for j := i + 1; j < len(lines) && j <= i+4 && nativeGoesOn(line, lines[j]); j++ {
 			line += " " + strings.TrimSpace(lines[j])
 		}

@@ -35,6 +35,30 @@ var nativeCodes = map[string]string{"c0000005": "ACCESS_VIOLATION", "c00000fd": 
 var nativeHeadlineHints = []string{"anitizer", "runtime error: ", "libFuzzer", "terminat", "***", "free", "malloc", "corrupt", "smashing", "realloc", "munmap", "sserti", "ASSERT", "Check failed", "CHECK failed",
 	"==", "nvalid", "ninitialised", "SIG", "EXCEPTION_", "ignal", "c0000", "C0000", "80000003", "e06d7363", "E06D7363", "FATAL ERROR: ", "egmentation fault"}
 
+// nativeHeadlines are the forms of such lines, each with texts without one of
+// which no line has it, and what it says.
+var nativeHeadlines = []struct {
+	signs []string
+	shape *regexp.Regexp
+	read  func(line string, m []string) (typ, message string)
+}{
+	{[]string{"anitizer"}, nativeFault, func(_ string, m []string) (string, string) { return nativeFaultName(m[1]), m[1] }},
+	{[]string{"SUMMARY: "}, nativeSummary, func(line string, m []string) (string, string) { return m[1], line }},
+	{[]string{"Terminating app"}, nativeUncaught, func(_ string, m []string) (string, string) { return m[1], m[2] }},
+	{[]string{"libFuzzer: "}, nativeLibFuzzer, func(_ string, m []string) (string, string) { return m[1], m[1] }},
+	{[]string{"runtime error: "}, nativeUndefined, func(_ string, m []string) (string, string) { return "runtime error", m[2] }},
+	{[]string{"terminat"}, nativeThrown, func(_ string, m []string) (string, string) { return m[1], m[2] }},
+	{[]string{"terminat"}, nativeTerminated, func(line string, _ []string) (string, string) { return "SIGABRT", line }},
+	{[]string{"free", "malloc", "realloc", "munmap_", "corrupted ", "smashing", "overflow", "longjmp", "invalid pointer"}, nativeGlibcError, func(_ string, m []string) (string, string) {
+		return strings.TrimSpace(m[1]), strings.TrimSpace(m[1] + strings.TrimSuffix(m[2], " ***"))
+	}},
+	{[]string{"ssertion ", "ASSERT", "CHECK"}, nativeAssert, func(_ string, m []string) (string, string) { return nativeAssertion, m[1] + m[2] + m[3] }},
+	{[]string{"Check failed: "}, nativeChecked, func(_ string, m []string) (string, string) { return nativeCheck, m[1] }},
+	{[]string{"Invalid ", "Conditional ", "ninitialised ", "Mismatched ", "Syscall ", "Jump ", "overlap "}, nativeMemcheck, func(line string, m []string) (string, string) {
+		return m[1], strings.TrimPrefix(line, "==")
+	}},
+}
+
 // nativeHeadline reads a line that says why a program died: what to call it, and
 // its message. Both are empty for any other line.
 func nativeHeadline(line string) (typ, message string) {
@@ -42,57 +66,43 @@ func nativeHeadline(line string) (typ, message string) {
 		return "", ""
 	}
 	t := strings.TrimSpace(line)
-	if m := nativeFault.FindStringSubmatch(t); m != nil {
-		return nativeFaultName(m[1]), m[1]
-	}
-	if m := nativeSummary.FindStringSubmatch(t); m != nil {
-		return m[1], t
-	}
-	if m := nativeUncaught.FindStringSubmatch(t); m != nil {
-		return m[1], m[2]
-	}
-	if m := nativeLibFuzzer.FindStringSubmatch(t); m != nil {
-		return m[1], m[1]
-	}
-	if m := nativeUndefined.FindStringSubmatch(t); m != nil {
-		return "runtime error", m[2]
-	}
-	if m := nativeThrown.FindStringSubmatch(t); m != nil {
-		return m[1], m[2]
-	}
-	if nativeTerminated.MatchString(t) {
-		return "SIGABRT", t
-	}
-	if m := nativeGlibcError.FindStringSubmatch(t); m != nil {
-		return strings.TrimSpace(m[1]), strings.TrimSpace(m[1] + strings.TrimSuffix(m[2], " ***"))
-	}
-	if m := nativeAssert.FindStringSubmatch(t); m != nil {
-		return nativeAssertion, m[1] + m[2] + m[3]
-	}
-	if m := nativeChecked.FindStringSubmatch(t); m != nil {
-		return nativeCheck, m[1]
-	}
-	if m := nativeMemcheck.FindStringSubmatch(t); m != nil {
-		return m[1], strings.TrimPrefix(t, "==")
+	for _, h := range nativeHeadlines {
+		if !holdsSign(t, h.signs) {
+			continue
+		}
+		if m := h.shape.FindStringSubmatch(t); m != nil {
+			return h.read(t, m)
+		}
 	}
 	return nativeSignal(t)
 }
 
+var nativeCodeHints = []string{"c0000", "C0000", "80000003", "e06d7363", "E06D7363"}
+
+func nativeNamedIn(t string) []string {
+	if !strings.Contains(t, "SIG") && !strings.Contains(t, "EXCEPTION_") {
+		return nil
+	}
+	return nativeNamed.FindStringSubmatch(t)
+}
+
 // nativeSignal names the signal or the exception of the operating system.
 func nativeSignal(t string) (typ, message string) {
-	if m := nativeNamed.FindStringSubmatch(t); m != nil {
+	if m := nativeNamedIn(t); m != nil {
 		if m[1] != "" {
 			return m[1], t
 		}
 		return m[2], t
 	}
-	if strings.Contains(t, "xception") || strings.Contains(t, "rror") || strings.Contains(t, "ode") {
+	if holdsSign(t, nativeCodeHints) && (strings.Contains(t, "xception") || strings.Contains(t, "rror") || strings.Contains(t, "ode")) {
 		if m := nativeCode.FindStringSubmatch(t); m != nil {
 			return nativeCodes[strings.ToLower(m[1])], t
 		}
 	}
-	if m := nativeSignaled.FindStringSubmatch(t); m != nil && nativeSignals[m[1]] != "" {
-		return nativeSignals[m[1]], t
+	if strings.Contains(t, "ignal") || strings.Contains(t, "IGNAL") {
+		if m := nativeSignaled.FindStringSubmatch(t); m != nil && nativeSignals[m[1]] != "" {
+			return nativeSignals[m[1]], t
+		}
 	}
 	if m := nativeOOM.FindStringSubmatch(t); m != nil {
 		return "FATAL ERROR", m[1]
@@ -169,10 +179,35 @@ func nativePlaceOf(lines []string, at int) []frame {
 			}
 		}
 	}
+	for i := at + 1; i < len(lines) && i < at+6; i++ {
+		if f := nativeShownFrame(lines, i); f != nil {
+			return []frame{*f}
+		}
+	}
 	if m := nativeUndefined.FindStringSubmatch(strings.TrimSpace(lines[at])); m != nil {
 		return []frame{{Frame: Frame{Unit: clip(baseName(m[1]), 200)}, path: m[1], line: at}}
 	}
 	return nil
+}
+
+// nativeShownFrame reads the innermost frame as gdb shows it before anybody asks
+// for the others: without a number, over several lines.
+func nativeShownFrame(lines []string, i int) *frame {
+	if !strings.HasPrefix(lines[i], "0x") || !strings.Contains(lines[i], " in ") {
+		return nil
+	}
+	place := "#0  " + strings.TrimSpace(lines[i])
+	for j := i + 1; j < len(lines) && j < i+4; j++ {
+		if strings.Contains(place, ") at ") || strings.Contains(place, ") from ") {
+			break
+		}
+		place += " " + strings.TrimSpace(lines[j])
+	}
+	f := nativeFrame(clip(place, maxLine))
+	if f != nil {
+		f.line = i
+	}
+	return f
 }
 
 // cleanNative drops what a signal's line holds beside its name.

@@ -43,7 +43,7 @@ var (
 	phpListCall  = regexp.MustCompile(`^\s{4,}([\w\\{}@>:-]+)\(.*\)$`)
 	phpXdebug    = regexp.MustCompile(`^(?:PHP)?\s+(?:\d+\.\d+\s+\d+\s+)?(\d+)\. ([\w\\{}@>:-]+)\(.*\) (\S.*):\d+$`)
 
-	phpUncaught  = regexp.MustCompile(`(?:Uncaught |^Next )(?:PHP Exception )?(?:exception ')?([\p{L}_\\][\p{L}\p{N}_\\@]*)('|:|\(|$| in | with )`)
+	phpUncaught  = regexp.MustCompile(`(?:Uncaught |^Next )(?:PHP Exception )?(?:exception(?: '|: ))?([\p{L}_\\][\p{L}\p{N}_\\@]*)('|:|\(|$| in | with )`)
 	phpQuoted    = regexp.MustCompile(`(?:^|\s)[eE]xception '([\p{L}_\\][\p{L}\p{N}_\\@]*)'`)
 	phpObject    = regexp.MustCompile(`\[object\] \(([\p{L}_\\][\p{L}\p{N}_\\@]*)\(code: ?[^()]*\)(:)? ?`)
 	phpNamed     = regexp.MustCompile(`(?:^|[\s:\](|>"])(\\?(?:[\p{L}_][\p{L}\p{N}_]*\\{1,2})+[\p{L}_][\p{L}\p{N}_]*|[\p{L}_][\p{L}\p{N}_]*(?:Exception|Error)|Exception|Error)(:| in |$)`)
@@ -58,6 +58,8 @@ var (
 	phpSpaceInClass = regexp.MustCompile(`(->|::)[\w\\]*\\\{closure\}`)
 	phpTwig         = regexp.MustCompile(`__TwigTemplate_[0-9a-f]+`)
 	phpContainer    = regexp.MustCompile(`\bContainer[0-9A-Za-z_]{7}\\`)
+	phpNotFound     = regexp.MustCompile(`^(Class|Interface|Trait|Enum) ["']\\?([\p{L}_][\p{L}\p{N}_\\]*)["'] not found`)
+	phpLevelled     = regexp.MustCompile(`^\s*\[([\p{L}_\\][\p{L}\p{N}_\\]*)\] (.*)$`)
 	phpCells        = regexp.MustCompile(`^(?:[^!]{1,40}!\$?[A-Z]{1,3}\$?\d{1,7} -> )+`)
 )
 
@@ -119,6 +121,9 @@ func phpHashCall(t string) (phpCall, bool) {
 	if m := phpMain.FindStringSubmatch(t); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return phpCall{number: n, function: "{main}"}, true
+	}
+	if !strings.Contains(t, "): ") && !strings.Contains(t, "]: ") {
+		return phpCall{}, false
 	}
 	m := phpNumbered.FindStringSubmatch(clip(t, 4000))
 	if m == nil {
@@ -291,8 +296,11 @@ func phpNoise(f frame) bool {
 	return false
 }
 
-// cleanPHP takes off the cells through which a spreadsheet's formula failed.
-func cleanPHP(typ, message string) string { return phpCells.ReplaceAllString(message, "") }
+// cleanPHP takes off the cells through which a spreadsheet's formula failed, and
+// the quotes of a class that was not found: its namespace would pass for a path.
+func cleanPHP(typ, message string) string {
+	return phpNotFound.ReplaceAllString(phpCells.ReplaceAllString(message, ""), "$1 $2 not found")
+}
 
 // phpBlock is an exception and its calls, not yet paired with their files.
 type phpBlock struct {
@@ -491,6 +499,9 @@ func (p *phpParser) headerAbove(i int) (*phpBlock, phpLink) {
 				message = l[m[5]:]
 			}
 			b := &phpBlock{exception: &exception{typ: strings.TrimPrefix(l[m[2]:m[3]], `\`), message: []string{message}, raised: j}}
+			if m := phpLevelled.FindStringSubmatch(message); m != nil {
+				b.typ, b.message[0] = m[1], m[2] // "Error" was the logger's level
+			}
 			p.message(b, j, end)
 			return b, phpNone
 		}
@@ -574,6 +585,7 @@ func (p *phpParser) message(b *phpBlock, header, end int) {
 		}
 		b.message = append(b.message, l)
 	}
+	b.message[0], _, _ = strings.Cut(b.message[0], " Stack trace:")
 	for n := len(b.message) - 1; n >= 0; n-- {
 		text, place := phpCutPlace(b.message[n])
 		if place == "" {

@@ -334,10 +334,11 @@ func (p *psParser) finish(lines []string) *exception {
 	}
 	e.frames = capped(e.frames)
 	e.steady = p.steady()
-	if e.typ == "" && len(e.message) > 0 {
-		if m := psThrown.FindStringSubmatch(e.message[0]); m != nil {
+	for n := 0; e.typ == "" && n < len(e.message); n++ {
+		// A test runner says what it ran before what was thrown.
+		if m := psThrown.FindStringSubmatch(e.message[n]); m != nil {
 			e.typ = m[1]
-			e.message = append([]string{m[2]}, e.message[1:]...)
+			e.message = append([]string{m[2]}, e.message[n+1:]...)
 		}
 	}
 	return e

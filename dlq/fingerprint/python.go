@@ -6,13 +6,15 @@ import (
 )
 
 var python = language{
-	name:        "python",
-	hints:       []string{"python", "py", "python3", "cpython"},
-	counts:      func(line string) bool { return pythonFrame(line) != nil },
-	frame:       func(lines []string, i int) *frame { return pythonFrame(lines[i]) },
-	belongs:     pythonBelongs,
-	parse:       parsePython,
-	noise:       pythonNoise,
+	name:    "python",
+	hints:   []string{"python", "py", "python3", "cpython"},
+	counts:  func(line string) bool { return pythonFrame(line) != nil },
+	frame:   func(lines []string, i int) *frame { return pythonFrame(lines[i]) },
+	belongs: pythonBelongs,
+	parse:   parsePython,
+	noise:   pythonNoise,
+	// Since 3.12 a comprehension is part of its function, a generator is not.
+	inlined:     func(f frame) bool { return pyComprehensions[f.Function] },
 	library:     pythonLibrary,
 	own:         func(f frame) bool { return !pythonLibrary(f) },
 	transparent: pythonTransparent,
@@ -66,7 +68,8 @@ func pythonFrame(line string) *frame {
 	}
 	if strings.Contains(line, ".py") && strings.Contains(line, " in ") {
 		if m := pyNotebook.FindStringSubmatch(line); m != nil {
-			return newPythonFrame(m[1]+m[2], m[3])
+			// Notebooks print the class too, tracebacks do not.
+			return newPythonFrame(m[1]+m[2], m[3][strings.LastIndexByte(m[3], '.')+1:])
 		}
 	}
 	if strings.HasPrefix(line, "<ipython") || strings.HasPrefix(line, "Cell ") || strings.HasPrefix(line, "In") {
@@ -95,6 +98,9 @@ func newPythonFrame(path, function string) *frame {
 	if i := strings.LastIndex(function, "<locals>."); i >= 0 {
 		function = function[i+len("<locals>."):]
 	}
+	if name, ok := strings.CutPrefix(function, "**"); ok && strings.HasSuffix(name, "**") {
+		function = "__" + strings.TrimSuffix(name, "**") + "__" // a page took the underscores for bold type
+	}
 	return &frame{Frame: Frame{Function: clip(function, 200), Unit: clip(pythonUnit(path), 200)}, path: path}
 }
 
@@ -119,6 +125,8 @@ func baseName(path string) string {
 func pythonLibrary(f frame) bool {
 	return pyLibraryPath.MatchString(strings.ReplaceAll(f.path, `\`, "/"))
 }
+
+var pyComprehensions = set("<listcomp>", "<dictcomp>", "<setcomp>")
 
 var pythonMachinery = set("__get_result@_base.py", "result@_base.py", "get@pool.py", "map@pool.py", "reraise@six.py")
 

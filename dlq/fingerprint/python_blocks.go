@@ -21,12 +21,33 @@ type pyChildAt struct {
 }
 
 func parsePython(lines []string) parsed {
+	lines = pythonMargin(lines)
 	if e := pythonFault(lines); e != nil {
 		return parsed{outer: e}
 	}
 	root := pythonTree(lines)
 	budget := maxExceptions
 	return root.parse(&budget)
+}
+
+// pythonMargin takes off the blanks that stand before the first heading: where
+// an exception is named is told by its indentation.
+func pythonMargin(lines []string) []string {
+	for _, line := range lines {
+		if !strings.Contains(line, "Traceback (most recent call last):") {
+			continue
+		}
+		blanks := len(line) - len(strings.TrimLeft(line, " "))
+		if blanks == 0 || !strings.HasPrefix(line[blanks:], "Traceback (") {
+			return lines
+		}
+		out := make([]string, len(lines))
+		for i, l := range lines {
+			out[i] = outdented(l, blanks)
+		}
+		return out
+	}
+	return lines
 }
 
 // pythonTree sorts lines by the margins of exception groups. A trace without
@@ -266,6 +287,9 @@ func (b *pyBlock) read(text string, index int) {
 func (b *pyBlock) close(m []string, index int) {
 	b.typ, b.closed, b.raised = strings.ReplaceAll(m[1], "<locals>.", ""), true, index
 	b.message = []string{m[2]}
+	if !strings.Contains(m[0], ":") {
+		b.messageAt = -1 // it has no message: what follows was printed by others
+	}
 }
 
 // empty says that nothing but headings was read.

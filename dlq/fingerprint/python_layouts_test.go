@@ -260,3 +260,10 @@ func TestPythonElidedRecursionIsOneCycle(t *testing.T) {
 		t.Errorf("canonical %s", r.Canonical)
 	}
 }
+
+func TestPythonComprehensionsAreTheirFunctions(t *testing.T) {
+	old := pyBlockText("ValueError: no rows", "run@/srv/job.py", "read@"+lib+"sheets/rows.py", "<listcomp>@"+lib+"sheets/rows.py", "cell@"+lib+"sheets/cells.py")
+	now := pyBlockText("ValueError: no rows", "run@/srv/job.py", "read@"+lib+"sheets/rows.py", "cell@"+lib+"sheets/cells.py")
+	wantSame(t, old, now)
+	wantApart(t, strings.ReplaceAll(old, "<listcomp>", "<genexpr>"), now)
+}

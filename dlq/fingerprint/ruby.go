@@ -32,7 +32,7 @@ var (
 )
 
 var (
-	rubyIn     = regexp.MustCompile("^(:\\d+):in [`'‘]")
+	rubyIn     = regexp.MustCompile("^(:\\d+):in ?[`'‘]")
 	rubyFrom   = regexp.MustCompile(`^\s*(?:(\d+): )?from `)
 	rubyNoName = regexp.MustCompile(`^(\S.*\.(?:rb|rake|ru|erb|rjs|gemspec)|-e|\(eval[^()]*\)|\(irb\)):(\d+)$`)
 	rubyAtEnd  = regexp.MustCompile(`^\s+(\S.*) at (\S.*\.(?:rb|rake|java|erb)):(\d+)$`)
@@ -54,11 +54,16 @@ var (
 	rubyGemPath   = regexp.MustCompile(`^[\w-]+ \([\w.]+\) `)
 )
 
+// rubyFiles end the places of frames that have the method in front.
+var rubyFiles = []string{".rb:", ".rake:", ".java:", ".erb:"}
+
+const rubyNoConstant = "uninitialized constant "
+
 // rubyPlace finds where on a line a frame's path ends: ":12:in `". A message may
 // hold the same, so the first one counts.
 func rubyPlace(line string) (path string, after string, ok bool) {
 	for from := 0; ; {
-		i := strings.Index(line[from:], ":in ")
+		i := strings.Index(line[from:], ":in")
 		if i < 0 {
 			return "", "", false
 		}
@@ -72,7 +77,7 @@ func rubyPlace(line string) (path string, after string, ok bool) {
 				return line[:digitsFrom-1], line[digitsFrom-1+m[1]:], true
 			}
 		}
-		from = i + len(":in ")
+		from = i + len(":in")
 	}
 }
 
@@ -111,7 +116,7 @@ func rubyCallIn(line string) (rubyCall, bool) {
 		}
 		return c, false
 	}
-	if strings.Contains(line, " at ") {
+	if strings.Contains(line, " at ") && holdsSign(line, rubyFiles) {
 		if m := rubyAtEnd.FindStringSubmatch(clip(line, 2000)); m != nil && !strings.ContainsAny(m[1], "({:") {
 			c.path, c.name = m[2], m[1]
 			return c, true
@@ -366,6 +371,10 @@ func (p *rubyParser) headerAbove(i int) *exception {
 		}
 	}
 	for j := i - 1; j >= from; j-- {
+		if at := strings.Index(p.lines[j], rubyNoConstant); at >= 0 {
+			// The only type that says so; the constant would pass for one.
+			return p.headed(j, i, "NameError", clip(p.lines[j][at:], 16<<10))
+		}
 		if m := rubyInLine.FindStringSubmatch(clip(p.lines[j], 16<<10)); m != nil {
 			message := m[2] + m[3]
 			if end := strings.LastIndexByte(message, '>'); end >= 0 && strings.Contains(p.lines[j], "#<"+m[1]) {

@@ -27,13 +27,13 @@ func (u *undressed) envelopes(text string) string {
 // escapedLines opens the lines of a log that hold a whole trace each, escaped,
 // where the rest of the log holds none.
 func (u *undressed) escapedLines(text string) string {
-	if !strings.Contains(text, "\n") || strings.Count(text, `\n`) < 2 {
+	if !strings.Contains(text, "\n") || escapedBreaks(text) < 2 {
 		return text
 	}
 	lines := strings.Split(text, "\n")
 	opened := false
 	for i, line := range lines {
-		if strings.Count(line, `\n`) > 1 && traceShape.MatchString(line) {
+		if escapedBreaks(line) > 1 && traceShape.MatchString(line) {
 			if inner, how := openEnvelope(line); how != "" {
 				lines[i], opened = inner, true
 			}
@@ -48,11 +48,23 @@ func (u *undressed) escapedLines(text string) string {
 	return u.characters(strings.Join(lines, "\n"))
 }
 
+// foldersInN are folders of Windows whose names begin as a line break is escaped.
+var foldersInN = regexp.MustCompile(`\\n(?:ode_modules|odejs|pm|vm|uget|et\d|etcoreapp|etstandard|ative)\b`)
+
+// escapedBreaks counts the line breaks that were written as an escape.
+func escapedBreaks(s string) int {
+	n := strings.Count(s, `\n`)
+	if n > 0 && strings.Contains(s, `:\`) {
+		n -= len(foldersInN.FindAllStringIndex(s, -1))
+	}
+	return n
+}
+
 // traceShape tells a text that holds stack frames, escaped or not, of any
 // language, from one that only names an exception.
 var traceShape = regexp.MustCompile(`File \\*"[^"\\]+\\*"(?:, line \d+| in )|Traceback \(most recent` +
 	`|(?:^|\s|\\t|\\n|n {1,8})at (?:async )?(?:new )?[^\s()]+(?: \[as [^\]]+\])? ?\(|(?:^|\s|\\n|n {1,8})at (?:async )?\S+:\d+:\d+` +
-	`|\.go:\d+|goroutine \d+ |(?:^|\s)\S+:\d+:in [` + "`" + `']|#\d+ (?:/|\{main\}|\[internal)|panicked at |#\d+ +0x[0-9a-f]{4,} in |\+ CategoryInfo +: |\w\(\w+\.(?:java|kt|scala|groovy):\d+\)`)
+	`|\.go:\d+|goroutine \d+ |(?:^|\s)\S+:\d+:in [` + "`" + `']|#\d+ (?:/|\{main\}|\[internal)|panicked at |#\d+ +0x[0-9a-f]{4,} (?:in |\S+ \(\S+ \+ 0x)|\.psm?1: \p{L}+ \d+|(?:^|n|\n) {3,9}\p{L}{1,4}:? [\p{L}_][^\s()"/:]*\.[^\s()"/:]+\(|[0-9a-f]` + "`" + `[0-9a-f]{8} +[\w.]+!\w|\+ CategoryInfo +: |\w\(\w+\.(?:java|kt|scala|groovy):\d+\)`)
 
 func openEnvelope(text string) (inner, how string) {
 	t := strings.TrimSpace(text)
@@ -80,7 +92,7 @@ func openEnvelope(text string) (inner, how string) {
 	if s := embeddedJSON(t); s != "" {
 		return s, "taken out of a JSON object"
 	}
-	if strings.Count(t, `\n`) < 2 || strings.Contains(t, "\n") {
+	if escapedBreaks(t) < 2 || strings.Contains(t, "\n") {
 		return "", ""
 	}
 	if s, ok := wholeQuotation(t); ok {
@@ -282,7 +294,7 @@ func joinLogLines(text string) string {
 // logLine returns what one record says: the whole trace, where it holds one, or
 // its text.
 func logLine(line string) (string, bool) {
-	if strings.Count(line, `\n`) > 1 {
+	if escapedBreaks(line) > 1 {
 		var record map[string]any
 		if json.Unmarshal([]byte(line), &record) != nil {
 			return "", false
@@ -291,11 +303,11 @@ func logLine(line string) (string, bool) {
 			return trace, true
 		}
 	}
-	var record struct{ Log, Message, Msg, TextPayload, Text, Line *string }
+	var record struct{ Log, Message, Msg, TextPayload, Text, Line, Event *string }
 	if json.Unmarshal([]byte(line), &record) != nil {
 		return "", false
 	}
-	for _, s := range []*string{record.Log, record.Message, record.Msg, record.TextPayload, record.Text, record.Line} {
+	for _, s := range []*string{record.Log, record.Message, record.Msg, record.TextPayload, record.Text, record.Line, record.Event} {
 		if s != nil {
 			return *s, true
 		}

@@ -68,7 +68,7 @@ func (u *undressed) doubleSpaced() {
 }
 
 var (
-	flatAt     = regexp.MustCompile(`\s+(at (?:async )?(?:new )?[^\s()]+ ?\([^()]*:\d+\)|at (?:async )?(?:new )?[^\s()]+ ?\((?:index \d+|<anonymous>|native|Native Method|Unknown Source)\)|at (?:async )?\S+:\d+:\d+|\.\.\. \d+ (?:more|common frames)|Caused by: )`)
+	flatAt     = regexp.MustCompile(`\s+(at (?:async )?(?:new )?[^\s()]+ ?\([^()]*:\d+\)|at (?:async )?(?:new )?[^\s()]+ ?\((?:index \d+|<anonymous>|native|Native Method|Unknown Source)\)|at <anonymous>  |at (?:async )?\S+:\d+:\d+|\.\.\. \d+ (?:more|common frames)|Caused by: )`)
 	flatFile   = regexp.MustCompile(`\s+(File "[^"]*", line \d+(?:, in [\w<>.]+)?)(\s*)`)
 	flatRaised = regexp.MustCompile(`\s((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt)(?:: .*)?)$`)
 )

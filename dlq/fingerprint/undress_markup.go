@@ -20,7 +20,7 @@ var (
 // page shows the source of a page.
 func (u *undressed) entities(text string) string {
 	for range 2 {
-		if !strings.ContainsAny(text, "&<") || !escapedMarkup.MatchString(text) {
+		if !mayBeMarkup(text) || !escapedMarkup.MatchString(text) {
 			break
 		}
 		if pageMarkup.MatchString(text) {
@@ -33,6 +33,25 @@ func (u *undressed) entities(text string) string {
 		u.step("HTML entities decoded")
 	}
 	return text
+}
+
+// mayBeMarkup spares the expressions a text in which no entity and no element
+// that escapedMarkup knows can begin.
+func mayBeMarkup(text string) bool {
+	for {
+		i := strings.IndexAny(text, "&<")
+		if i < 0 || i+1 >= len(text) {
+			return false
+		}
+		signs := "gql#n"
+		if text[i] == '<' {
+			signs = "/bpdhsBPDHS"
+		}
+		if strings.IndexByte(signs, text[i+1]) >= 0 {
+			return true
+		}
+		text = text[i+1:]
+	}
 }
 
 var (

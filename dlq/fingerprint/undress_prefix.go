@@ -30,6 +30,16 @@ var frameForms = []struct {
 	{"@    ", false, false, regexp.MustCompile(`^@ {4,}0x[0-9a-f]{8,} `)},
 	{"from ", false, false, regexp.MustCompile(`^from \S+:\d+:in `)},
 	{"://", false, true, regexp.MustCompile(`^[^\s@]*@(?:https?|file|webpack\S*)://\S+:\d+:\d+"?$`)},
+	// .NET's word for "at" is translated; three blanks before it are not.
+	{"   ", false, false, regexp.MustCompile(`^ {3,9}\p{L}{1,4}:? [\p{L}_][^\s()/:"]*\.[^\s()/:"]+\([^/:]*\)(?: .*:\D{0,12}\d+)?\s*"?$`)},
+	{"`", false, true, regexp.MustCompile("^[0-9a-f]{8}`[0-9a-f]{8} .*[\\w.]![^\\s!]")},
+	{".py in ", false, true, regexp.MustCompile(`^\S+\.py in [\w<>.]+\(.*\)$`)},
+	{"<ipython-input-", false, false, regexp.MustCompile(`^<ipython-input-\d+-[0-9a-f]+> in `)},
+	{"Cell In[", false, false, regexp.MustCompile(`^Cell In\[\d+\], line \d+`)},
+	{"File ", false, false, regexp.MustCompile(`^File \[?[^\s"]+\.py:\d+(?:\]\([^)]*\))?, in `)},
+	{"#", false, false, regexp.MustCompile(`^#\d+ +0x[0-9a-fA-F]{4,} \S+ \(\S+ \+ 0x`)},
+	{"at ", true, false, regexp.MustCompile(`^at [^,()]+, .*\.psm?1: \p{L}+ \d+\s*$`)},
+	{"thread '", false, false, regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at `)},
 	{"❯ ", false, false, regexp.MustCompile(`^❯ (?:\S+ )?\S+\.[cm]?[jt]sx?:\d+:\d+"?$`)},
 }
 
@@ -128,6 +138,12 @@ func shapeEnd(shape, line string) int {
 	return i
 }
 
+// quotationMark says that a prefix is what mail, or a logger of the JVM, puts
+// before every line of what it quotes.
+func quotationMark(prefix string) bool {
+	return strings.HasPrefix(prefix, ">") || strings.HasPrefix(prefix, "!")
+}
+
 // logPrefix cuts what a logger put in front of every line. The prefix is what
 // the frame lines have in common before the frame itself, digits apart; it must
 // hold a letter, a digit or a mail's quotation mark, so that indentation and the
@@ -147,14 +163,16 @@ func (u *undressed) logPrefix() {
 		if seen == 0 {
 			common = shape
 		}
-		if common = commonPrefix(common, shape); !strings.ContainsFunc(common, isWord) && !strings.HasPrefix(common, ">") {
+		if common = commonPrefix(common, shape); !strings.ContainsFunc(common, isWord) && !quotationMark(common) {
 			return
 		}
 		seen++
 	}
 	common = strings.TrimRight(common, " \t")
+	// A test runner's mark stands before frames only.
+	common = strings.TrimRight(strings.TrimSuffix(common, " #"), " \t")
 	quoted := strings.HasSuffix(common, `"`)
-	if !strings.ContainsFunc(common, isWord) && !strings.HasPrefix(common, ">") {
+	if !strings.ContainsFunc(common, isWord) && !quotationMark(common) {
 		return
 	}
 	gap, matched := -1, 0

@@ -13,7 +13,7 @@ func (u *undressed) pythonTools() {
 	for _, line := range u.lines {
 		rich = rich || isRichHead(line)
 		pytest = pytest || strings.HasPrefix(line, "E  ")
-		linked = linked || strings.HasPrefix(line, "[") && strings.Contains(line, "](http")
+		linked = linked || (strings.HasPrefix(line, "[") || strings.HasPrefix(line, "File [")) && strings.Contains(line, "](")
 		debugger = debugger || strings.HasPrefix(line, "Exception has occurred: ")
 	}
 	if rich {
@@ -22,7 +22,7 @@ func (u *undressed) pythonTools() {
 	}
 	if linked {
 		for i, line := range u.lines {
-			u.lines[i] = notebookLink.ReplaceAllString(line, "$1 in ")
+			u.lines[i] = notebookLink.ReplaceAllString(line, "$1$2 in ")
 		}
 	}
 	if pytest {
@@ -39,7 +39,7 @@ func (u *undressed) pythonTools() {
 	}
 }
 
-var notebookLink = regexp.MustCompile(`^\[([^\]]+)\]\(https?://[^)]*\) in `)
+var notebookLink = regexp.MustCompile(`^(File )?\[([^\]]+)\]\((?:https?|file|vscode[\w-]*):[^)]*\),? in `)
 
 const pyHeading = "Traceback (most recent call last):"
 

@@ -33,7 +33,7 @@ var shippers = map[string]func(n int) string{
 		return fmt.Sprintf("[2026-02-11T09:42:%02d.%03d+0000] {standard_task_runner.py:%d} INFO - ", n, n, 90+n)
 	},
 	"Airflow's subtask": func(n int) string {
-		return fmt.Sprintf("[2026-02-11 09:42:13,511] {base_task_runner.py:101} INFO - Job 7: Subtask parse ")
+		return "[2026-02-11 09:42:13,511] {base_task_runner.py:101} INFO - Job 7: Subtask parse "
 	},
 	"Celery":                        func(n int) string { return fmt.Sprintf("[2026-02-11 09:42:13,%03d: WARNING/ForkPoolWorker-%d] ", n, 4) },
 	"log4j":                         func(n int) string { return "2026-02-11 09:42:13,511 ERROR [pool-1-thread-3] com.example.Worker - " },

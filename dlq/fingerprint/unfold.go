@@ -20,7 +20,7 @@ func (u *undressed) unfold() {
 		switch {
 		case strings.Contains(line, " Stack trace:") && strings.Contains(line, " #0 "):
 			broken = foldedPHP.ReplaceAllString(line, "\n$1")
-		case strings.Count(line, "at ") > 1 && strings.Count(line, ")") > 1 && len(foldedFrame.FindAllStringIndex(line, 2)) > 1:
+		case strings.Count(line, "at ")-strings.Count(line, "(eval at ") > 1 && strings.Count(line, ")") > 1 && len(foldedFrame.FindAllStringIndex(line, 2)) > 1:
 			broken = foldedFrame.ReplaceAllString(line, "\n   $1")
 			if strings.Count(broken, "\n   at ") < 2 {
 				broken = line
