@@ -123,28 +123,17 @@ func (s *Store) ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string,
 // FilterChoices lists the values that a list of entries can be filtered by.
 func (s *Store) FilterChoices(ctx context.Context) (dlq.FilterChoices, error) {
 	var c dlq.FilterChoices
-	for of, into := range map[string]*[]string{
-		"error_class from cell": &c.Classes, "error_type from cell": &c.Types, "version from version_of": &c.Parsers, "content_type from cell": &c.ContentTypes,
-	} {
-		column, table, _ := strings.Cut(of, " from ")
-		only := ""
-		if table == "version_of" {
-			only = " and component = 'parser'"
-		}
-		// From one value to the next in an index, a seek each: there are many
-		// cells to a value.
-		query := `with recursive step (v) as (select min(` + column + `) from ` + table + ` where ` + column + ` > ''` + only + `
-			union all select (select min(` + column + `) from ` + table + ` where ` + column + ` > x.v` + only + `) from step x where x.v is not null limit 501)
-			select v from step where v is not null order by v limit 500`
-		err := each(ctx, s.reader(), query, nil, func(rows *sql.Rows) error {
-			var v string
-			err := rows.Scan(&v)
-			*into = append(*into, v)
-			return err
-		})
+	for column, into := range map[string]*[]string{"error_class": &c.Classes, "error_type": &c.Types, "content_type": &c.ContentTypes} {
+		values, err := s.cellValues(ctx, dlq.Actor{}, column)
 		if err != nil {
 			return c, fmt.Errorf("read the choices of a filter: %w", err)
 		}
+		slices.Sort(values)
+		*into = slices.DeleteFunc(slices.Compact(values), func(v string) bool { return v == "" })
+	}
+	var err error
+	if c.Parsers, err = s.texts(ctx, distinctBySeeks("version", "version_of", "component = 'parser'"), valuesLooked); err != nil {
+		return c, fmt.Errorf("read the choices of a filter: %w", err)
 	}
 	return c, nil
 }

@@ -154,7 +154,7 @@ func (c *cohortFill) sums(whole bool) error {
 	l, in := c.ask()
 	condition := ""
 	if whole {
-		condition = l.visible("c.source_id")
+		condition = l.visible(l.sourceOf("c"))
 	} else {
 		condition = c.cells(l)
 	}
@@ -175,7 +175,7 @@ func (c *cohortFill) sums(whole bool) error {
 	for _, s := range states {
 		columns += ", sum(c." + string(s) + ")"
 	}
-	return each(c.ctx, c.s.reader(), `select m.cohort_id`+columns+` from fingerprint m join cell c on c.fingerprint_id = m.id where m.cohort_id in `+in+condition+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
+	return each(c.ctx, c.s.reader(), `select m.cohort_id`+columns+` from fingerprint m cross join cell c on c.fingerprint_id = m.id where m.cohort_id in `+in+condition+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
 		var id string
 		counts := make([]int64, len(states))
 		into := []any{&id}
@@ -198,7 +198,7 @@ func (c *cohortFill) sums(whole bool) error {
 
 func (c *cohortFill) versions() error {
 	l, in := c.ask()
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name, v.versions, sum(c.parked) from fingerprint m join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id join version_set v on v.id = c.version_set_id
+	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name, v.versions, sum(c.parked) from fingerprint m cross join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id join version_set v on v.id = c.version_set_id
 		where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+c.cells(l)+` group by m.cohort_id, s.id, v.id order by 4 desc, s.name, v.versions`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var under dlq.VersionCount
@@ -241,7 +241,7 @@ func (c *cohortFill) members() error {
 	return each(c.ctx, c.s.reader(), `select m.cohort_id, min((select min(e.opened_at) from entry e where e.cell_id = c.id and e.status = 'parked')),
 		min((select min(e.expires_at) from entry e where e.cell_id = c.id and e.status = 'parked')),
 		sum((select count(*) from entry e where e.cell_id = c.id and e.status = 'parked' and e.expires_at < `+l.arg(soon)+`))
-		from fingerprint m join cell c on c.fingerprint_id = m.id where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+c.cells(l)+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
+		from fingerprint m cross join cell c on c.fingerprint_id = m.id where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+c.cells(l)+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var oldest, expiry sql.NullInt64
 		var n int64
@@ -257,8 +257,8 @@ func (c *cohortFill) members() error {
 func (c *cohortFill) days() error {
 	l, in := c.ask()
 	today := dayOf(c.s.Now())
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, d.day, sum(d.arrivals) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id
-		where m.cohort_id in `+in+` and d.day > `+l.arg(today-cohortDays)+` and d.day <= `+l.arg(today)+l.visible("d.source_id")+` group by m.cohort_id, d.day`, l.args, func(rows *sql.Rows) error {
+	return each(c.ctx, c.s.reader(), `select m.cohort_id, dy.day, sum(dy.arrivals) from fingerprint m join fingerprint_day dy on dy.fingerprint_id = m.id
+		where m.cohort_id in `+in+` and dy.day > `+l.arg(today-cohortDays)+` and dy.day <= `+l.arg(today)+l.visible("dy.source_id")+` group by m.cohort_id, dy.day`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var day, n int64
 		if err := rows.Scan(&id, &day, &n); err != nil {
@@ -279,8 +279,8 @@ func (c *cohortFill) seen() error {
 		return nil // no list of what is stuck shows them, and they are all the days that there ever were
 	}
 	l, in := c.ask()
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, sum(d.arrivals), min(d.day), max(d.day) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id
-		where m.cohort_id in `+in+l.visible("d.source_id")+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
+	return each(c.ctx, c.s.reader(), `select m.cohort_id, sum(dy.arrivals), min(dy.day), max(dy.day) from fingerprint m join fingerprint_day dy on dy.fingerprint_id = m.id
+		where m.cohort_id in `+in+l.visible("dy.source_id")+` group by m.cohort_id`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var arrivals, first, last int64
 		if err := rows.Scan(&id, &arrivals, &first, &last); err != nil {
@@ -312,7 +312,7 @@ func (c *cohortFill) alerts() error {
 func (c *cohortFill) fixes() error {
 	declared := map[string][]dlq.DeclaredFix{}
 	l, in := c.ask()
-	err := each(c.ctx, c.s.reader(), `select x.cohort_id, x.component, x.version from fix x where x.cohort_id in `+in+` and x.withdrawn_at is null order by x.declared_at desc, x.id desc`, l.args, func(rows *sql.Rows) error {
+	err := each(c.ctx, c.s.reader(), absorbed(strings.Trim(in, "()"))+`select g.live, x.component, x.version from absorbed g join fix x on x.cohort_id = g.id where x.withdrawn_at is null order by x.declared_at desc, x.id desc`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var f dlq.DeclaredFix
 		err := rows.Scan(&id, &f.Component, &f.Version)

@@ -1,9 +1,11 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"dlo/dlq"
@@ -20,7 +22,7 @@ type cohortList struct {
 	filter
 	by     dlq.Actor
 	q      dlq.CohortQuery
-	cells  string       // condition on the cell c; empty: every entry counts
+	only   string       // condition on the cells c that count; empty: every entry counts
 	states []dlq.Status // an entry must be in one of them
 }
 
@@ -38,11 +40,11 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 			return nil, err
 		}
 		// It comes first, so that its placeholders keep their numbers.
-		l.args = f.args
-		l.and("k.id in (select m.cohort_id from " + f.from() + " join fingerprint m on m.id = e.fingerprint_id where " + f.sql() + ")")
+		l.filter = filter{args: f.args}
+		l.where = []string{"k.id in (select m.cohort_id from " + f.from() + " join fingerprint m on m.id = e.fingerprint_id where " + f.sql() + ")"}
 	}
-	l.cells = l.cellCondition(q, cells, by)
-	if states := inStates("k", l.states); l.cells == "" && states != "" {
+	l.only = l.cellCondition(q, cells, by)
+	if states := inStates("k", l.states); l.only == "" && states != "" {
 		l.and(states)
 	}
 	if q.ID == "" {
@@ -69,17 +71,27 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 	return l, nil
 }
 
+// sourceOf is the source of a cell. Where only what is stuck is asked for, the
+// plus keeps the planner from the indexes of a source's cells: most of those are
+// of versions long gone, and what is stuck has an index of its own.
+func (l *cohortList) sourceOf(cell string) string {
+	if within(statesOf(l.q), stuckStates) {
+		return "+" + cell + ".source_id"
+	}
+	return cell + ".source_id"
+}
+
 // cellCondition is what the cells of the question must be; empty: any.
 func (l *cohortList) cellCondition(q dlq.CohortQuery, having dlq.Query, by dlq.Actor) string {
 	var all []string
 	if len(by.Sources) > 0 {
-		all = append(all, l.ofSourcesOf(by, "c.source_id"))
+		all = append(all, l.ofSourcesOf(by, l.sourceOf("c")))
 	}
 	if q.ID != "" && len(all) > 0 {
 		all = append(all, "c.fingerprint_id in (select n.id from fingerprint n join cohort o on n.cohort_id = coalesce(o.merged_into, o.id) where o.id = "+l.arg(q.ID)+" union all select n.id from fingerprint n join fingerprint o on o.cohort_id = n.cohort_id where o.digest = "+l.arg(digestIn(q.ID))+")")
 	}
 	if q.Source != "" {
-		all = append(all, "c.source_id = (select id from source where name = "+l.arg(q.Source)+")")
+		all = append(all, l.sourceOf("c")+" = (select id from source where name = "+l.arg(q.Source)+")")
 	}
 	if q.Class != "" {
 		all = append(all, "c.error_class = "+l.arg(q.Class))
@@ -169,21 +181,21 @@ const never = "9223372036854775807" // sorts after every time
 // part is the sums over the cells that are asked for, a row a cohort: all that
 // the order needs. Empty: every entry counts.
 func (l *cohortList) part() string {
-	if l.cells == "" {
+	if l.only == "" {
 		return ""
 	}
 	states := l.states
-	where, having := l.cells+" and "+sumOf("c", states)+" > 0", ""
+	where, having := l.only+" and "+sumOf("c", states)+" > 0", ""
 	if condition := inStates("c", states); condition != "" {
-		where = l.cells + " and " + condition
+		where = l.only + " and " + condition
 	}
 	if l.q.Sort == dlq.CohortsByNeed {
 		// What a cohort needs follows from all that is stuck of it, in whichever
 		// state it is listed for.
 		having = " having sum(" + sumOf("c", states) + ") > 0"
-		where = l.cells + " and " + inStates("c", stuckStates)
+		where = l.only + " and " + inStates("c", stuckStates)
 		if !within(states, stuckStates) {
-			where = l.cells + " and (" + sumOf("c", stuckStates) + " > 0 or " + sumOf("c", states) + " > 0)"
+			where = l.only + " and (" + sumOf("c", stuckStates) + " > 0 or " + sumOf("c", states) + " > 0)"
 		}
 	}
 	columns := []string{"m.cohort_id as id"}
@@ -202,7 +214,7 @@ func (l *cohortList) part() string {
 		}
 		columns = append(columns, "max(max(0, "+strings.Join(append(last, "0"), ", ")+")) as last_seen")
 	case dlq.CohortsByArrivals:
-		columns = append(columns, `(select sum(d.arrivals) from fingerprint n join fingerprint_day d on d.fingerprint_id = n.id where n.cohort_id = m.cohort_id`+l.visible("d.source_id")+`) as arrivals`)
+		columns = append(columns, `(select sum(dy.arrivals) from fingerprint n join fingerprint_day dy on dy.fingerprint_id = n.id where n.cohort_id = m.cohort_id`+l.visible("dy.source_id")+`) as arrivals`)
 	}
 	return `with part as materialized (select ` + strings.Join(columns, ", ") + ` from cell c join fingerprint m on m.id = c.fingerprint_id where ` + where + ` group by m.cohort_id` + having + `) `
 }
@@ -216,7 +228,7 @@ func (l *cohortList) visible(column string) string {
 }
 
 func (l *cohortList) from() string {
-	if l.cells == "" {
+	if l.only == "" {
 		return " from cohort k where " + l.sql()
 	}
 	return " from part join cohort k on k.id = part.id where " + l.sql()
@@ -224,7 +236,7 @@ func (l *cohortList) from() string {
 
 // counts is the alias of the row that has the numbers which are asked for.
 func (l *cohortList) counts() string {
-	if l.cells == "" {
+	if l.only == "" {
 		return "k"
 	}
 	return "part"
@@ -256,17 +268,21 @@ func (l *cohortList) order(s *Store) (keys []string, descending bool) {
 	return []string{l.depth()}, true
 }
 
+// withAbsorbed are the ids of the cohort k and of those that were merged into it:
+// what was declared of them, and sent, is the cohort's now.
+const withAbsorbed = `(select k.id union all select o.id from cohort o where o.merged_into = k.id)`
+
 // urgency is dlq.NeedOf in SQL, turned around so that it descends as sizes do.
 // A test holds the two together.
 func (l *cohortList) urgency(s *Store) string {
 	n := l.counts()
 	today := l.arg(dayOf(s.Now()))
 	days := func(condition string) string {
-		return `(select coalesce(sum(d.arrivals), 0) from fingerprint m join fingerprint_day d on d.fingerprint_id = m.id where m.cohort_id = k.id and ` + condition + l.visible("d.source_id") + `)`
+		return `(select coalesce(sum(dy.arrivals), 0) from fingerprint m join fingerprint_day dy on dy.fingerprint_id = m.id where m.cohort_id = k.id and ` + condition + l.visible("dy.source_id") + `)`
 	}
 	cells := ""
-	if l.cells != "" {
-		cells = " and " + l.cells
+	if l.only != "" {
+		cells = " and " + l.only
 	}
 	stuckUnder := func(comparison string) string {
 		return `exists (select 1 from fingerprint m join cell c on c.fingerprint_id = m.id join version_of v on v.version_set_id = c.version_set_id
@@ -275,11 +291,11 @@ func (l *cohortList) urgency(s *Store) string {
 	rank := func(need dlq.Need) string { return fmt.Sprint(int(dlq.NeedDecided - need)) }
 	return `case when k.disposition <> '' then ` + rank(dlq.NeedDecided) + `
 		when exists (select 1 from alert a where a.state = 'firing' and a.subject = 'cohort:' || k.id` + l.visible("a.source_id") + `) then ` + rank(dlq.NeedLook) + `
-		when case when ` + days("d.day = "+today) + ` >= ` + fmt.Sprint(dlq.FloodLeast) + ` then ` + days("d.day = "+today) + ` * ` + fmt.Sprint(cohortDays-1) + ` >= ` + fmt.Sprint(dlq.FloodTimes) + ` * ` + days("d.day > "+today+" - "+fmt.Sprint(cohortDays)+" and d.day < "+today) + ` end then ` + rank(dlq.NeedLook) + `
-		when exists (select 1 from fix x where x.cohort_id = k.id and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
+		when case when ` + days("dy.day = "+today) + ` >= ` + fmt.Sprint(dlq.FloodLeast) + ` then ` + days("dy.day = "+today) + ` * ` + fmt.Sprint(cohortDays-1) + ` >= ` + fmt.Sprint(dlq.FloodTimes) + ` * ` + days("dy.day > "+today+" - "+fmt.Sprint(cohortDays)+" and dy.day < "+today) + ` end then ` + rank(dlq.NeedLook) + `
+		when exists (select 1 from fix x where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
 		when exists (select 1 from fix x join deployment r on r.component = x.component and r.version = x.version and r.stopped_at is null
-			where x.cohort_id = k.id and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and c.source_id = r.source_id") + `
-			and not exists (select 1 from redrive t where t.failed_cohort in (select k.id union all select o.id from cohort o where o.merged_into = k.id) and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
+			where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and c.source_id = r.source_id") + `
+			and not exists (select 1 from redrive t where t.failed_cohort in ` + withAbsorbed + ` and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
 		when ` + n + `.next_expiry < ` + l.arg(ms(s.Now().Add(dlq.ExpiresSoon))) + ` then ` + rank(dlq.NeedDeadline) + `
 		when ` + n + `.quarantined > 0 then ` + rank(dlq.NeedVerdict) + `
 		else ` + rank(dlq.NeedNothing) + ` end`
@@ -300,7 +316,7 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 		direction, beyond = " desc", "<"
 	}
 	if after != "" {
-		values, id, err := parseCohortCursor(after, len(keys))
+		values, id, err := parseCohortCursor(after, q.Sort, len(keys))
 		if err != nil {
 			return nil, "", err
 		}
@@ -311,8 +327,8 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 		l.and("(" + strings.Join(keys, ", ") + ", k.id) " + beyond + " (" + strings.Join(marks, ", ") + ", " + l.arg(id) + ")")
 	}
 	query := part + "select k.id, " + strings.Join(keys, ", ") + l.from() + " order by "
-	for _, key := range keys {
-		query += key + direction + ", "
+	for i := range keys {
+		query += fmt.Sprint(i+2) + direction + ", " // by its place, so that it is worked out once
 	}
 	query += "k.id" + direction + " limit " + l.arg(limit+1)
 	var last []int64
@@ -336,7 +352,7 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 	}
 	if len(list) > limit {
 		list = list[:limit]
-		next = cohortCursor(last, list[limit-1].ID)
+		next = cohortCursor(q.Sort, last, list[limit-1].ID)
 	}
 	return list, next, s.fillCohorts(ctx, by, q, list)
 }
@@ -356,32 +372,31 @@ func (s *Store) CountCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuer
 	return cohorts, documents, nil
 }
 
-// cohortCursor is where a page ended: the values of its order, and the id.
-func cohortCursor(values []int64, id string) string {
+// cohortCursor is where a page ended: its order, the values of that, and the id.
+func cohortCursor(sort dlq.CohortSort, values []int64, id string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = fmt.Sprint(v)
 	}
-	return strings.Join(parts, ".") + "-" + id
+	return string(cmp.Or(sort, dlq.CohortsByDepth)) + "-" + strings.Join(parts, ".") + "-" + id
 }
 
-func parseCohortCursor(text string, keys int) ([]int64, string, error) {
-	bad := dlq.Invalid("the list cannot go on from there", dlq.Fault{Pointer: "/cursor", Detail: "a cursor from the answer before expected"})
-	at := strings.LastIndexByte(text, '-')
-	if at <= 0 {
-		return nil, "", bad
-	}
-	parts := strings.Split(text[:at], ".")
-	if len(parts) != keys {
-		return nil, "", bad
+func parseCohortCursor(text string, sort dlq.CohortSort, keys int) ([]int64, string, error) {
+	order, rest, _ := strings.Cut(text, "-")
+	place, id, found := strings.Cut(rest, "-")
+	parts := strings.Split(place, ".")
+	if !found || order != string(cmp.Or(sort, dlq.CohortsByDepth)) || len(parts) != keys {
+		return nil, "", errCursor()
 	}
 	values := make([]int64, keys)
 	for i, p := range parts {
-		if n, err := fmt.Sscanf(p, "%d", &values[i]); err != nil || n != 1 || fmt.Sprint(values[i]) != p {
-			return nil, "", bad
+		v, err := strconv.ParseInt(p, 10, 64)
+		if err != nil {
+			return nil, "", errCursor()
 		}
+		values[i] = v
 	}
-	return values, text[at+1:], nil
+	return values, id, nil
 }
 
 // Cohort finds a cohort by its id or by one of its fingerprints.

@@ -268,7 +268,7 @@ func TestACursorSaysNothingOfOtherSources(t *testing.T) {
 	s.Park(t, dlqtest.Of("wiki", "2"), dlqtest.Defect("B"))
 	for _, sort := range []dlq.CohortSort{dlq.CohortsByDepth, dlq.CohortsByArrivals} {
 		list, next, err := s.Cohorts(background, dlqtest.Only(dlqtest.Reviewer, "wiki"), dlq.CohortQuery{Sort: sort}, "", 1)
-		if err != nil || next != "1-"+list[0].ID {
+		if err != nil || next != string(sort)+"-1-"+list[0].ID {
 			t.Errorf("by %s: %q, %v", sort, next, err)
 		}
 	}

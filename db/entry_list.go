@@ -152,7 +152,7 @@ func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by d
 	if n > cellsRare || n*n > pageUsual*all {
 		return nil
 	}
-	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.cells, " and ")
+	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.withStates(f.statuses), " and ")
 	f.cells = nil
 	return nil
 }
@@ -204,14 +204,21 @@ func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (rolled filter, whole bool)
 
 // countCells adds up the counters of cells.
 func (f *filter) countCells() string {
-	where := f.cells
-	if condition := inStates("c", f.statuses); condition != "" {
-		where = append(slices.Clone(where), condition)
+	where := strings.Join(f.withStates(f.statuses), " and ")
+	if where == "" {
+		where = "1 = 1"
 	}
-	if len(where) == 0 {
-		where = []string{"1 = 1"}
+	return "select coalesce(sum(" + sumOf("c", f.statuses) + "), 0) from cell c where " + where
+}
+
+// withStates are the conditions on the cells, and that they have an entry in one
+// of some states: most cells are of versions long gone, with nothing that is
+// stuck.
+func (f *filter) withStates(statuses []dlq.Status) []string {
+	if condition := inStates("c", statuses); condition != "" {
+		return append(slices.Clone(f.cells), condition)
 	}
-	return "select coalesce(sum(" + sumOf("c", f.statuses) + "), 0) from cell c where " + strings.Join(where, " and ")
+	return f.cells
 }
 
 // exactFilter is filter for what acts on a set or hands it out: it waits for a

@@ -62,7 +62,7 @@ func (f *filter) sqlOf(statuses []dlq.Status) string {
 		where = append(where, f.plus()+statusIn(statuses))
 	}
 	if len(f.cells) > 0 {
-		where = append(where, f.cellPlus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.cells, " and ")+")")
+		where = append(where, f.cellPlus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.withStates(statuses), " and ")+")")
 	}
 	if len(where) == 0 {
 		return "1 = 1"
@@ -175,9 +175,6 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 		} else {
 			f.where = append(f.where, condition)
 		}
-	}
-	if len(f.cells) > 0 && f.said && len(f.statuses) > 0 && within(f.statuses, stuckStates) {
-		f.cells = append(f.cells, inStates("c", f.statuses)) // most cells have nothing that is stuck
 	}
 }
 

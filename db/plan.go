@@ -11,7 +11,7 @@ import (
 
 // wholeTable is a step of a plan that reads a whole table that grows with the
 // failures, or a whole index of it.
-var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|t|redrive|d|fingerprint_day|m|cell_month|i|item|audit|outcome|p|payload|o|operation)( USING (?:COVERING )?INDEX (\S+))?( LEFT-JOIN)?$`)
+var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|t|redrive|dy|fingerprint_day|source_day|m|cell_month|i|item|audit|outcome|p|payload|o|operation)( USING (?:COVERING )?INDEX (\S+))?( LEFT-JOIN)?$`)
 
 // openIndexes hold what is open alone: small, however long the history.
 var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_oldest", "operation_open", "operation_ending", "deployment_live", "disposition_by_date", "disposition_by_count", "disposition_by_code"}

@@ -19,7 +19,7 @@ func (s *Store) Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error) {
 	if len(by.Sources) > 0 {
 		query = `select coalesce(sum(case when k.review = 0 then c.parked end), 0), coalesce(sum(case when k.review = 1 then c.parked end), 0), coalesce(sum(c.quarantined), 0),
 			coalesce(sum(c.redriving), 0), (select coalesce(sum(a.archived), 0) from cell a where a.archived > 0 and ` + f.ofSourcesOf(by, "a.source_id") + `), count(distinct case when k.review = 0 then k.id end)
-			from cell c join fingerprint m on m.id = c.fingerprint_id join cohort k on k.id = m.cohort_id where c.parked + c.redriving + c.quarantined > 0 and ` + f.ofSourcesOf(by, "c.source_id")
+			from cell c join fingerprint m on m.id = c.fingerprint_id join cohort k on k.id = m.cohort_id where c.parked + c.redriving + c.quarantined > 0 and ` + f.ofSourcesOf(by, "+c.source_id")
 	}
 	if _, err := s.one(ctx, query, f.args, &t.Stuck, &t.InReview, &t.Quarantined, &t.Redriving, &t.Archived, &t.Cohorts); err != nil {
 		return t, fmt.Errorf("read the totals: %w", err)
@@ -40,8 +40,8 @@ func (s *Store) Totals(ctx context.Context, by dlq.Actor) (dlq.Totals, error) {
 	}
 	f = filter{}
 	var since sql.NullInt64
-	query = `select coalesce(sum((select sum(d.parked - d.unparked) from source_day d where d.source_id = s.id and d.day > ` + f.arg(dayOf(s.Now())-7) + ` and d.review = 0)), 0),
-		min((select min(d.day) from source_day d where d.source_id = s.id)) from source s where ` + f.ofSourcesOf(by, "s.id")
+	query = `select coalesce(sum((select sum(dy.parked - dy.unparked) from source_day dy where dy.source_id = s.id and dy.day > ` + f.arg(dayOf(s.Now())-7) + ` and dy.review = 0)), 0),
+		min((select min(dy.day) from source_day dy where dy.source_id = s.id)) from source s where ` + f.ofSourcesOf(by, "s.id")
 	if _, err := s.one(ctx, query, f.args, &t.NetWeek, &since); err != nil {
 		return t, fmt.Errorf("read the week's net: %w", err)
 	}
@@ -79,13 +79,23 @@ func (s *Store) DepthByDay(ctx context.Context, by dlq.Actor, days int) (map[str
 	today := dayOf(s.Now())
 	var f filter
 	out := map[string][]int64{}
-	query := `select s.name, coalesce((select sum(c.parked) from cell c where c.source_id = s.id and c.parked + c.redriving + c.quarantined > 0 and c.reason <> 'low_confidence'), 0) from source s where ` + f.ofSourcesOf(by, "s.id")
-	err := each(ctx, s.reader(), query, f.args, func(rows *sql.Rows) error {
+	names := map[int64]string{}
+	err := each(ctx, s.reader(), `select s.id, s.name from source s where `+f.ofSourcesOf(by, "s.id"), f.args, func(rows *sql.Rows) error {
+		var id int64
 		var name string
-		var now int64
-		err := rows.Scan(&name, &now)
-		out[name] = make([]int64, days)
-		out[name][days-1] = now
+		err := rows.Scan(&id, &name)
+		names[id], out[name] = name, make([]int64, days)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the sources: %w", err)
+	}
+	err = each(ctx, s.reader(), `select c.source_id, sum(c.parked) from cell c where c.parked + c.redriving + c.quarantined > 0 and c.reason <> 'low_confidence' group by +c.source_id`, nil, func(rows *sql.Rows) error {
+		var id, now int64
+		err := rows.Scan(&id, &now)
+		if name, visible := names[id]; visible {
+			out[name][days-1] = now
+		}
 		return err
 	})
 	if err != nil {
@@ -93,7 +103,7 @@ func (s *Store) DepthByDay(ctx context.Context, by dlq.Actor, days int) (map[str
 	}
 	f = filter{}
 	net := map[string]map[int64]int64{}
-	query = `select s.name, d.day, d.parked - d.unparked from source_day d join source s on s.id = d.source_id where d.source_id in (select id from source) and d.day > ` + f.arg(today-int64(days)) + ` and d.review = 0 and ` + f.ofSourcesOf(by, "d.source_id")
+	query := `select s.name, dy.day, dy.parked - dy.unparked from source_day dy join source s on s.id = dy.source_id where dy.source_id in (select id from source) and dy.day > ` + f.arg(today-int64(days)) + ` and dy.review = 0 and ` + f.ofSourcesOf(by, "dy.source_id")
 	err = each(ctx, s.reader(), query, f.args, func(rows *sql.Rows) error {
 		var name string
 		var day, n int64

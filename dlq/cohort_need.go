@@ -105,7 +105,7 @@ func Flood(daily []int64) bool {
 // NeedOf says what a cohort needs: the first that holds.
 func NeedOf(c Cohort, now time.Time) Need {
 	s := c.Standing
-	if c.Disposition != "" {
+	if c.Disposition != DispositionNone {
 		return NeedDecided
 	}
 	if s.Alerts > 0 || Flood(c.Daily) {

@@ -13,11 +13,10 @@ import (
 	"dlo/dlq"
 )
 
-// The shape of ten years of failures. The history is as long in both sizes, and
-// the queue as deep: what ten times the entries change is how many were resolved
-// meanwhile.
+// The shape of some years of failures: two at the small scale, ten at the full.
+// The history is as long in both sizes, and the queue as deep: what ten times
+// the entries change is how many were resolved meanwhile.
 const (
-	historyDays   = 3650
 	historyDefect = 400   // cohorts, the largest of which has a twentieth of all
 	historyParked = 6_000 // the ceiling of the queue
 	historyHeld   = 300   // in quarantine
@@ -25,6 +24,10 @@ const (
 	connectorDays = 210
 	bulkRows      = 40 // of one statement
 )
+
+// historyDays is how long the history is; the scale sets it before anything is
+// built.
+var historyDays int64 = 730
 
 // benchNow is when the history ends.
 var benchNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -222,7 +225,7 @@ func (h *history) makeDefects() error {
 			d.sources = append(d.sources, int64(1+h.rnd.IntN(benchSources)))
 		}
 		length := int64(60 + h.rnd.IntN(2000))
-		d.to = int64(h.rnd.IntN(historyDays-60) + 60)
+		d.to = (h.rnd.Int64N(historyDays-60) + 60)
 		if n%5 < 2 {
 			d.to = historyDays
 		}

@@ -43,21 +43,12 @@ create index cell_open_source on cell (source_id, fingerprint_id, id) where park
 
 create index cell_archived on cell (source_id, archived) where archived > 0;
 
--- What filters offer, a seek a value. The condition keeps these out of the plans
--- of filters, which do better by what is open.
-create index cell_class on cell (error_class) where error_class <> '';
-create index cell_type on cell (error_type) where error_type <> '';
-create index cell_content on cell (content_type) where content_type <> '';
-
-
 -- The oldest of a cell, and what leaves first of it: of the stuck alone.
 create index entry_cell_oldest on entry (cell_id, opened_at) where status = 'parked';
 create index entry_cell_expiring on entry (cell_id, expires_at) where status = 'parked';
 
 -- A month of a cohort's days, without the years before it.
 create index fingerprint_day_recent on fingerprint_day (fingerprint_id, day, source_id, arrivals);
-
--- The components of a set of versions.
 
 create index alert_of_subject on alert (subject) where state = 'firing';
 create index redrive_sent_of_cohort on redrive (failed_cohort, sent_at) where sent_at is not null;
