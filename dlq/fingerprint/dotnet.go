@@ -30,6 +30,8 @@ var dotnet = language{
 	clean:         cleanDotnet,
 }
 
+var dotnetWrappers = set("AggregateException", "TargetInvocationException", "TypeInitializationException", "JobPerformanceException")
+
 var (
 	dotnetNoisePrefixes = []string{
 		"System.Threading.Tasks.", "System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ConfiguredTaskAwaitable",
@@ -42,18 +44,9 @@ var (
 	dotnetHelpers = set("ThrowHelper", "ThrowHelpers", "Throw", "Thrower", "Guard", "Requires", "Assumes", "Verify", "Contract", "Ensure", "ExceptionHelper", "ThrowUtils")
 )
 
-// dotnetMissing are types whose message names what was not found.
-var dotnetMissing = set("FileNotFoundException", "FileLoadException", "BadImageFormatException", "DllNotFoundException", "EntryPointNotFoundException",
-	"TypeLoadException", "MissingMethodException", "MissingFieldException", "MissingMemberException", "KeyNotFoundException", "MissingManifestResourceException")
-
-var dotnetWrappers = set("AggregateException", "TargetInvocationException", "TypeInitializationException", "JobPerformanceException")
-
 func dotnetNoise(f frame) bool {
-	whole := f.Unit + "." + f.Function
-	for _, p := range dotnetNoisePrefixes {
-		if strings.HasPrefix(whole, p) {
-			return true
-		}
+	if startsWithAny(f.Unit+"."+f.Function, dotnetNoisePrefixes) {
+		return true
 	}
 	class, method, _ := strings.Cut(f.Function, ".")
 	return dotnetHelpers[class] || strings.Contains(class, "ThrowHelper") || strings.Contains(method, "HandleNonSuccess")
@@ -67,13 +60,7 @@ var dotnetLibraryPrefixes = []string{
 }
 
 func dotnetLibrary(f frame) bool {
-	whole := f.Unit + "." + f.Function
-	for _, p := range dotnetLibraryPrefixes {
-		if strings.HasPrefix(whole, p) {
-			return true
-		}
-	}
-	return strings.HasPrefix(f.Function, "lambda_method")
+	return startsWithAny(f.Unit+"."+f.Function, dotnetLibraryPrefixes) || strings.HasPrefix(f.Function, "lambda_method")
 }
 
 // dotnetSeparates says that a line is one of the separators between frames,

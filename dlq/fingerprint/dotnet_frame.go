@@ -91,7 +91,7 @@ func dotnetCallIn(s string) (dotnetCall, bool) {
 			if depth != 0 {
 				continue
 			}
-			end := closing(s, i)
+			end := closing(s, i, '(', ')')
 			if end < 0 {
 				return dotnetCall{}, false
 			}
@@ -131,7 +131,7 @@ func dotnetSubMethod(tail string) (name, rest string) {
 		return "", tail
 	}
 	name = after[:open]
-	end := closing(after, open)
+	end := closing(after, open, '(', ')')
 	if end < 0 {
 		return "", tail
 	}
@@ -147,7 +147,7 @@ func dotnetSubMethod(tail string) (name, rest string) {
 		name = "lambda"
 	}
 	if name == "MoveNext" {
-		name = ""
+		name = "" // of a state machine, whose method the symbol names already
 	}
 	return name, rest
 }

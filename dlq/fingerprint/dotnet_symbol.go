@@ -25,6 +25,7 @@ func dotnetName(c dotnetCall, sub string) Frame {
 		}
 		names = append(names, made...)
 	}
+	// Signatures printed as source code name constructors by a keyword only.
 	words := " " + c.lead + " "
 	switch {
 	case strings.Contains(words, " new "):
@@ -110,7 +111,7 @@ func dotnetGenerated(s string, depth int) (names []string, ok bool) {
 	if !strings.HasPrefix(s, "<") || depth > 4 {
 		return nil, false
 	}
-	end := closingAngle(s)
+	end := closing(s, 0, '<', '>')
 	if end < 0 {
 		return nil, false
 	}
@@ -123,7 +124,7 @@ func dotnetGenerated(s string, depth int) (names []string, ok bool) {
 	case inner == "":
 		return nil, true
 	case inner == "Module" || strings.HasPrefix(inner, "PrivateImplementationDetails"):
-		return nil, false
+		return nil, false // classes in their own right
 	}
 	if nested, ok := dotnetGenerated(inner, depth+1); ok {
 		names = nested
@@ -159,8 +160,5 @@ func dotnetArity(name string) string {
 			}
 		}
 	}
-	if arity > 9 {
-		arity = 9
-	}
-	return name[:open] + "`" + string(rune('0'+arity))
+	return name[:open] + "`" + string(rune('0'+min(arity, 9)))
 }

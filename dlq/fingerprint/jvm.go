@@ -24,10 +24,6 @@ var jvm = language{
 	clean:         cleanJVM,
 }
 
-var (
-	jvmSAX = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
-)
-
 var jvmGeneric = set("Exception", "RuntimeException", "Throwable", "Error")
 
 var jvmWrappers = set("ExecutionException", "CompletionException", "InvocationTargetException",
@@ -45,15 +41,9 @@ var jvmNoiseUnits = set("java.util.concurrent.FutureTask", "java.util.concurrent
 var scalaChecks = set("require", "assert", "assume", "ensuring")
 
 func jvmNoise(f frame) bool {
-	if jvmNoiseUnits[f.Unit] || strings.Contains(f.Unit, "MethodAccessor") || strings.Contains(f.Unit, "ConstructorAccessor") {
-		return true
-	}
-	for _, p := range jvmNoisePrefixes {
-		if strings.HasPrefix(f.Unit, p) {
-			return true
-		}
-	}
-	return f.Unit == "java.util.Objects" && strings.HasPrefix(f.Function, "requireNonNull") ||
+	return jvmNoiseUnits[f.Unit] || startsWithAny(f.Unit, jvmNoisePrefixes) ||
+		strings.Contains(f.Unit, "MethodAccessor") || strings.Contains(f.Unit, "ConstructorAccessor") ||
+		f.Unit == "java.util.Objects" && strings.HasPrefix(f.Function, "requireNonNull") ||
 		f.Unit == "java.nio.charset.CoderResult" && f.Function == "throwException" ||
 		f.Unit == "scala.Predef$" && scalaChecks[f.Function]
 }
@@ -64,14 +54,9 @@ var jvmLibraryPrefixes = []string{
 	"io.netty.", "io.micronaut.", "io.quarkus.", "reactor.", "akka.", "com.fasterxml.", "com.google.common.", "android.",
 }
 
-func jvmLibrary(f frame) bool {
-	for _, p := range jvmLibraryPrefixes {
-		if strings.HasPrefix(f.Unit, p) {
-			return true
-		}
-	}
-	return false
-}
+func jvmLibrary(f frame) bool { return startsWithAny(f.Unit, jvmLibraryPrefixes) }
+
+var jvmSAX = regexp.MustCompile(`^.*columnNumber: ?\d+; `)
 
 // cleanJVM takes the place in the document off a SAX error: what is wrong with
 // it comes after.

@@ -93,6 +93,7 @@ func jvmMethod(method, file string) string {
 	if strings.HasPrefix(method, "lambda$") {
 		return jvmNumbered.ReplaceAllString(method, "")
 	}
+	// Compilers add to what they added before, so each ending is cut repeatedly.
 	if strings.Contains(file, ".kt") || strings.Contains(method, "-") {
 		for range 3 {
 			if m := jvmMangled.FindStringSubmatch(method); m != nil {

@@ -37,7 +37,7 @@ var (
 var phpWrappers = set("HandlerFailedException", "DelayedMessageHandlingException", "ViewException")
 
 func phpLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	return strings.Contains(p, "/vendor/") || strings.HasPrefix(p, "vendor/") || strings.HasPrefix(p, "[internal") || strings.HasPrefix(p, "phar:") || strings.Contains(p, "/wp-includes/") || strings.Contains(p, "/pear/")
 }
 

@@ -1,10 +1,11 @@
 package fingerprint
 
-import "regexp"
-
-var (
-	phpLabel = regexp.MustCompile(`(?i)^\W*(?:(?:PHP )?(?:stack|exception|back)[ _-]?trace|trace|call stack)\W*$`)
+import (
+	"regexp"
+	"slices"
 )
+
+var phpLabel = regexp.MustCompile(`(?i)^\W*(?:(?:PHP )?(?:stack|exception|back)[ _-]?trace|trace|call stack)\W*$`)
 
 // phpBlock is an exception and its calls, not yet paired with their files.
 type phpBlock struct {
@@ -18,10 +19,8 @@ type phpBlock struct {
 // call was made.
 func (b *phpBlock) pair() {
 	if len(b.calls) > 0 && b.calls[0].form == phpOutermost {
-		for i, j := 0, len(b.calls)-1; i < j; i, j = i+1, j-1 {
-			b.calls[i], b.calls[j] = b.calls[j], b.calls[i]
-			b.lines[i], b.lines[j] = b.lines[j], b.lines[i]
-		}
+		slices.Reverse(b.calls)
+		slices.Reverse(b.lines)
 	}
 	path := b.place
 	for i, c := range b.calls {
@@ -30,7 +29,7 @@ func (b *phpBlock) pair() {
 			continue
 		}
 		if i > 0 && path == "" {
-			path = "[internal function]"
+			path = "[internal function]" // the engine called it, as a callback
 		}
 		b.frames = append(b.frames, *phpFrame(c.function, path, b.lines[i]))
 		path = c.path
@@ -92,6 +91,8 @@ func (p *phpParser) line(i int, line string) {
 		}
 	}
 	b := p.blocks[len(p.blocks)-1]
+	// One call may only be the place of the raise, and of a stack that is printed
+	// outermost first the end counts.
 	if len(b.calls) < maxFrames+1 || c.form == phpOutermost && len(b.calls) < maxLines {
 		b.calls = append(b.calls, c)
 		b.lines = append(b.lines, i)

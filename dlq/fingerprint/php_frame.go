@@ -112,7 +112,10 @@ func phpFunction(s string) string {
 		switch {
 		case strings.HasPrefix(rest, "{closure"):
 			b.WriteString("{closure}")
-			s = rest[closingBrace(rest):]
+			s = ""
+			if end := closing(rest, 0, '{', '}'); end >= 0 {
+				s = rest[end+1:]
+			}
 			continue
 		case strings.HasPrefix(rest, "@anonymous"):
 			b.WriteString("@anonymous")

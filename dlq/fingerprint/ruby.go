@@ -34,7 +34,7 @@ var (
 )
 
 func rubyLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	return strings.Contains(p, "/gems/") || strings.Contains(p, "/lib/ruby/") || strings.Contains(p, "/usr/lib/") || strings.HasPrefix(p, "<internal:") || strings.HasPrefix(p, "org/jruby/") || rubyGemPath.MatchString(p)
 }
 

@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -36,9 +37,7 @@ func parseRuby(lines []string) parsed {
 		e.frames = capped(e.frames)
 	}
 	if p.reverse {
-		for i, j := 0, len(p.chain)-1; i < j; i, j = i+1, j-1 {
-			p.chain[i], p.chain[j] = p.chain[j], p.chain[i]
-		}
+		slices.Reverse(p.chain)
 	}
 	for i := 0; i+1 < len(p.chain); i++ {
 		p.chain[i].cause = p.chain[i+1]
@@ -129,7 +128,7 @@ func (p *rubyParser) textBefore(i int) bool {
 
 func (p *rubyParser) add(i int, f frame) {
 	e := p.chain[len(p.chain)-1]
-	if len(e.frames) == 1 || len(e.frames) == 0 {
+	if len(e.frames) <= 1 {
 		p.continueMessage(e, i)
 	}
 	if len(e.frames) < maxLines {

@@ -35,7 +35,7 @@ func (p *rubyParser) typeAndMessage(i int, text string) (string, []string) {
 		message = append(message, l)
 	}
 	if text == "unhandled exception" {
-		return "RuntimeError", nil
+		return "RuntimeError", nil // raise without arguments
 	}
 	return "", []string{text}
 }

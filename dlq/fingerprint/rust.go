@@ -69,6 +69,9 @@ var rustMachinery = []string{
 	"panicking::", "sys_common::", "sys::", "result::unwrap_failed", "option::expect_failed",
 }
 
+// rustTraits own the methods of types that are not named.
+var rustTraits = []string{"core::", "std::", "alloc::", "anyhow::", "eyre::"}
+
 var rustEdges = set("main", "_main", "_start", "start_thread", "clone", "__clone", "clone3", "__clone3", "BaseThreadInitThunk", "RtlUserThreadStart", "invoke_main", "__scrt_common_main_seh", "thread_start", "_pthread_start", "_pthread_body", "__pthread_start")
 
 // rustNoise tells the frames of the standard library and of error reporters.
@@ -77,13 +80,8 @@ var rustEdges = set("main", "_main", "_start", "start_thread", "clone", "__clone
 func rustNoise(f frame) bool {
 	name := strings.TrimLeft(f.Function, "<&*(_[")
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "mut "), "dyn ")
-	if rustEdges[f.Function] || strings.HasPrefix(f.Function, "__libc_start") || strings.HasPrefix(f.Function, "__rust") {
+	if rustEdges[f.Function] || strings.HasPrefix(f.Function, "__libc_start") || strings.HasPrefix(f.Function, "__rust") || startsWithAny(name, rustMachinery) {
 		return true
-	}
-	for _, m := range rustMachinery {
-		if strings.HasPrefix(name, m) {
-			return true
-		}
 	}
 	// <T as core::ops::FnOnce>::call_once: of a type that is not named, the
 	// trait says whose it is.
@@ -91,18 +89,13 @@ func rustNoise(f frame) bool {
 	if !ok || strings.Contains(self, "::") {
 		return false
 	}
-	for _, m := range rustMachinery[:3] {
-		if strings.HasPrefix(trait, m) {
-			return true
-		}
-	}
-	return strings.HasPrefix(trait, "anyhow::") || strings.HasPrefix(trait, "eyre::")
+	return startsWithAny(trait, rustTraits)
 }
 
 // rustLibrary goes by the file: cargo's registry and checkouts, a vendor folder,
 // the compiler's own sources.
 func rustLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	return rustNoise(f) || strings.Contains(p, "/registry/src/") || strings.Contains(p, "/git/checkouts/") || strings.Contains(p, "/vendor/") ||
 		strings.HasPrefix(p, "/rustc/") || strings.Contains(p, "/rustlib/src/") || strings.HasPrefix(p, "src/libstd/") || strings.HasPrefix(p, "src/libcore/") || strings.HasPrefix(p, "src/liballoc/")
 }

@@ -134,7 +134,7 @@ func rustPlaceFrames(path string, line int) []frame {
 
 // rustCrateOf reads the crate off a path that cargo made, without its version.
 func rustCrateOf(path string) string {
-	p := strings.ReplaceAll(path, `\`, "/")
+	p := withSlashes(path)
 	if !strings.Contains(p, "/registry/src/") && !strings.Contains(p, "/git/checkouts/") && !strings.Contains(p, "/vendor/") {
 		return ""
 	}

@@ -41,7 +41,8 @@ func rustSelf(s string) string {
 	return inner + s[end+1:]
 }
 
-// rustClosing returns where the bracket that opens s ends; -1 if it does not.
+// rustClosing returns where the bracket that opens s ends; -1 if it does not. The
+// arrow of a function's type, Fn() -> T, closes none.
 func rustClosing(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
