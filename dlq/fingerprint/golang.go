@@ -139,7 +139,7 @@ func argumentsStart(s string) int {
 // goLibrary goes by the file: GOROOT, the module cache, a vendor folder; with
 // -trimpath, by the version in the path or a standard package.
 func goLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	if strings.Contains(p, "/pkg/mod/") || strings.Contains(p, "/vendor/") || strings.Contains(p, "/go/src/") || strings.Contains(p, "@v") {
 		return true
 	}

@@ -40,7 +40,7 @@ var (
 var jsLoaderFunctions = set("__w_pdfjs_require__", "__webpack_require__", "webpackUniversalModuleDefinition", "Module._compile", "_compile")
 
 func jsLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	return strings.Contains(p, "node_modules/") || strings.HasPrefix(p, "node:") || strings.Contains(p, "/.yarn/") || strings.Contains(p, "/.pnpm/")
 }
 

@@ -230,18 +230,13 @@ func nativeNoise(f frame) bool {
 	if name == "" {
 		return nativeLibc(f) || f.Unit == "" || nativeSystemModules[strings.TrimSuffix(strings.ToLower(f.Unit), ".dll")]
 	}
-	if nativeMachineryNames[name] || strings.HasPrefix(f.Unit, "vg_") || strings.HasPrefix(f.Unit, "vgpreload") {
+	if nativeMachineryNames[name] || startsWithAny(name, nativeMachinery) || strings.HasPrefix(f.Unit, "vg_") || strings.HasPrefix(f.Unit, "vgpreload") {
 		return true
-	}
-	for _, m := range nativeMachinery {
-		if strings.HasPrefix(name, m) {
-			return true
-		}
 	}
 	return strings.Contains(name, "::") && rustNoise(f) && !strings.HasPrefix(name, "std::")
 }
 
 func nativeLibrary(f frame) bool {
-	p := strings.ReplaceAll(f.path, `\`, "/")
+	p := withSlashes(f.path)
 	return nativeNoise(f) || strings.Contains(f.Unit, ".so") || strings.HasSuffix(f.Unit, ".dylib") || strings.HasPrefix(p, "/usr/") || strings.HasPrefix(p, "/lib") || strings.Contains(p, "/sysdeps/") || strings.HasPrefix(f.Function, "std::") || strings.HasPrefix(f.Function, "__libc_start")
 }

@@ -20,7 +20,7 @@ var powershell = language{
 	parse:   parsePowerShell,
 	noise:   func(frame) bool { return false },
 	library: func(f frame) bool {
-		return strings.Contains(strings.ToLower(strings.ReplaceAll(f.path, `\`, "/")), "/modules/")
+		return strings.Contains(strings.ToLower(withSlashes(f.path)), "/modules/")
 	},
 	generic: set("Exception", "RuntimeException", "WriteErrorException", "ErrorRecord"),
 }

@@ -118,12 +118,8 @@ func pythonUnit(path string) string {
 	return unit
 }
 
-func baseName(path string) string {
-	return path[strings.LastIndexAny(path, `/\`)+1:]
-}
-
 func pythonLibrary(f frame) bool {
-	return pyLibraryPath.MatchString(strings.ReplaceAll(f.path, `\`, "/"))
+	return pyLibraryPath.MatchString(withSlashes(f.path))
 }
 
 var pyComprehensions = set("<listcomp>", "<dictcomp>", "<setcomp>")

@@ -75,15 +75,6 @@ func frameStart(line string) int {
 	return first
 }
 
-func holdsSign(line string, signs []string) bool {
-	for _, sign := range signs {
-		if strings.Contains(line, sign) {
-			return true
-		}
-	}
-	return false
-}
-
 // shapeOf writes every number of a prefix, with the blanks that a logger pads it
 // with, as 0.
 func shapeOf(prefix string) string {
