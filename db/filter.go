@@ -247,7 +247,7 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 		return f.either(t.Values, f.digest), false
 	case "file":
 		return f.either(t.Values, func(v string) string {
-			return "e.filename like " + f.arg(strings.ReplaceAll(escapeLike(v), "*", "%")) + " escape '\\'"
+			return f.like(strings.ReplaceAll(escapeLike(v), "*", "%"))("e.filename")
 		}), false
 	case "owner":
 		return f.either(t.Values, func(v string) string {
@@ -313,8 +313,8 @@ func (f *filter) cellTerm(t dlq.Term) (string, bool) {
 	switch t.Key {
 	case "type":
 		return f.either(t.Values, func(v string) string {
-			whole, last := f.arg(v), f.arg("%."+escapeLike(v))
-			return "(c.error_type = " + whole + " or c.error_type like " + last + " escape '\\' or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
+			whole, last := f.arg(v), f.like("%."+escapeLike(v))
+			return "(c.error_type = " + whole + " or " + last("c.error_type") + " or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
 		}), true
 	case "source":
 		return "c.source_id in (select id from source where name in (" + f.list(t.Values) + "))", true
@@ -406,6 +406,18 @@ func statusNames(statuses []dlq.Status) string {
 		names[i] = "'" + string(s) + "'"
 	}
 	return strings.Join(names, ", ")
+}
+
+// like makes the condition that a column is as a pattern of LIKE says, whatever
+// the case of the letters of any alphabet. What is not ASCII is folded, which
+// costs a call for each row.
+func (f *filter) like(pattern string) func(column string) string {
+	if isPlain(pattern) {
+		arg := f.arg(pattern)
+		return func(column string) string { return column + " like " + arg + " escape '\\'" }
+	}
+	arg := f.arg(fold(pattern))
+	return func(column string) string { return "folded(" + column + ") like " + arg + " escape '\\'" }
 }
 
 func escapeLike(s string) string {

@@ -236,13 +236,13 @@ func (w *world) term(all []dlq.Entry) string {
 		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
 		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none"}, w.operations...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
 		"mark": {"returned", "late", "not_exhausted"}, "id": {e.DocID, e.DLQID, "none"}, "sha256": {dlqtest.Digest("bytes 1")[:9], e.PayloadSHA256}, "file": {"a.pdf", "*.pdf", "*%*", "none"},
-		"label": {"region", "region=eu", "region=e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
+		"label": {"region", "region=eu", "region=e*", "r*", "T*", "e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
 	}
 	keys := slices.Sorted(maps.Keys(values))
 	term := ""
 	switch n := w.rand.IntN(10); {
 	case n < 3:
-		words := []string{"root", "ROOT", "100%", "_it_", `back\sl`, "äöü", "STRASSE", "straße", "NEAR(x)", "and", "y*", "required", "zebra", "quagga", "frame1", "frame12", "rent", "doc-1", "DOC-", "pdfdocument", "PDFSyntax", "überlauf", "😀", "e\u0301", "x", "m7", "no root", "/", dlqtest.Digest("bytes 1")[:10], "plain output", "object! m"}
+		words := []string{"root", "ROOT", "100%", "_it_", `back\sl`, "äöü", "STRASSE", "straße", "NEAR(x)", "and", "y*", "required", "zebra", "quagga", "frame1", "frame12", "rent", "doc-1", "DOC-", "pdfdocument", "PDFSyntax", "überlauf", "😀", "e\u0301", "x", "m7", "no root", "/", "ÜB", "ö", "ÄÖ", "ß", dlqtest.Digest("bytes 1")[:10], "plain output", "object! m"}
 		term = dlq.QuoteValue(oneOf(w, words...))
 	case n == 3:
 		term = oneOf(w, "age:>", "age:<=", "expires:<", "expires:>=") + fmt.Sprint(w.rand.IntN(90)+1, "d")

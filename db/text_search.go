@@ -55,7 +55,7 @@ func textOf(t dlq.Term, value string) (textSought, bool) {
 		// Names and values stand between marks, so that a label is found whole.
 		switch begin, ok := strings.CutSuffix(value, "*"); {
 		case ok:
-			return textSought{"label", fieldMark + fold(begin)}, true
+			return textSought{"label", fieldMark + fieldMark + fold(begin)}, true
 		case strings.Contains(value, "="):
 			return textSought{"label", fieldMark + fold(value) + fieldMark}, true
 		}
@@ -183,9 +183,8 @@ func (f *filter) textHolds(t dlq.Term) string {
 // shortText is the condition that a text too short for the index is in what a
 // list shows of a document.
 func (f *filter) shortText(v string) string {
-	like := f.arg("%" + escapeLike(v) + "%")
-	return "(e.message like " + like + " escape '\\' or e.doc_id like " + like + " escape '\\' or e.filename like " + like +
-		" escape '\\' or +e.cell_id in (select id from cell where error_type like " + like + " escape '\\'))"
+	has := f.like("%" + escapeLike(v) + "%")
+	return "(" + has("e.message") + " or " + has("e.doc_id") + " or " + has("e.filename") + " or +e.cell_id in (select id from cell where " + has("error_type") + "))"
 }
 
 // textDriver gives the ids of what a term finds, where that is few.
