@@ -22,7 +22,9 @@ type filter struct {
 	args     []any
 	members  map[string][]int64 // of the cohorts that the query names
 	texts    map[textSought]textFound
-	page     bool // a page of a list is read, and not everything
+	searched int64 // the newest document that texts were looked for in
+	decided  bool  // the dispositions that the query names are those of few entries
+	page     bool  // a page of a list is read, and not everything
 	// driver selects the ids of at most a few entries, among which are all that
 	// the query matches: then those are read, and no order of an index.
 	driver string
@@ -116,11 +118,15 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor, page bool
 			members[v] = ids
 		}
 	}
-	texts, err := s.findTexts(ctx, q)
+	texts, searched, err := s.findTexts(ctx, q)
 	if err != nil {
 		return filter{}, err
 	}
-	f := filter{members: members, texts: texts, page: page}
+	decided, err := s.decidedOfFew(ctx, q)
+	if err != nil {
+		return filter{}, err
+	}
+	f := filter{members: members, texts: texts, searched: searched, decided: decided, page: page}
 	f.compile(q, by, s.Now())
 	return f, nil
 }
@@ -169,6 +175,9 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 		condition, ofCell := f.term(t, by, now)
 		if t.Negated { // also where a column is null, of which "not" would be null again
 			condition = "(" + condition + ") is not true"
+			if f.texts != nil && isText(t) { // what came since may have it
+				condition += " and +e.id <= " + f.arg(f.searched)
+			}
 		}
 		if ofCell {
 			f.cells = append(f.cells, condition)
@@ -186,10 +195,11 @@ func hasStatus(values []string, s dlq.Status) bool {
 }
 
 // chooseDriver begins with the term that names the fewest entries, where one
-// names few: an id, a digest, a text that is rare, an owner, an operation. The
+// names few: an id, a digest, a text that is rare, an owner, an operation, what
+// was decided of few. The
 // planner knows no figures, and would as soon read all that is parked.
 func (f *filter) chooseDriver(q dlq.Query) {
-	for _, key := range []string{"id", "sha256", "", "url", "label", "owner", "operation"} {
+	for _, key := range []string{"id", "sha256", "", "url", "label", "owner", "operation", "disposition"} {
 		for _, t := range q.Terms {
 			if t.Key != key || t.Negated {
 				continue
@@ -217,6 +227,11 @@ func (f *filter) driverOf(t dlq.Term) (string, bool) {
 			return "", false
 		}
 		parts = append(parts, "select id from entry where owner <> '' and owner in ("+f.list(t.Values)+")")
+	case "disposition":
+		if !f.decided {
+			return "", false
+		}
+		parts = append(parts, f.dispositionIDs(t.Values)...)
 	case "operation":
 		parts = append(parts, "select entry_id from item where operation_id in ("+f.list(t.Values)+")")
 	default:
@@ -288,13 +303,6 @@ func orNothing(values []string, word string) []string {
 		}
 	}
 	return out
-}
-
-// disposition is the condition on what was decided of an entry, else of its
-// cohort.
-func (f *filter) disposition(values []string) string {
-	list := f.list(orNothing(values, "none"))
-	return "(case when e.disposition <> '' then e.disposition in (" + list + ") else e.fingerprint_id in (select m.id from fingerprint m join cohort h on h.id = m.cohort_id where h.disposition in (" + list + ")) end)"
 }
 
 func (f *filter) memberList(value string) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/db/dbtest"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
@@ -300,16 +301,38 @@ func TestWhatChangesWhileTheIndexReadsItIsReadAgain(t *testing.T) {
 			if err := s.ForgetText(background, dlqID); err != nil {
 				t.Fatal(err)
 			}
-		}, map[string][]string{"aardvark": nil}},
+		}, map[string][]string{"aardvark": nil, "capybara": nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withTarget(t, "wiki")
-			a := s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), trace("aardvark"))
+			a := s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), trace("aardvark"), dlqtest.With(func(e *dlq.Envelope) { e.ErrorMessage = "capybara" }))
 			s.Park(t, dlqtest.Doc("doc-b"), dlqtest.Defect("TenantError"), trace(""))
 			if err := s.IndexTextWhile(background, func() { change.do(t, s, a.DLQID) }); err != nil {
 				t.Fatal(err)
 			}
 			sameWhenCaughtUp(t, s, change.want)
 		})
+	}
+}
+
+// A set of what has not a word holds nothing that came after the word was looked
+// for: nobody knows whether that has it.
+func TestWhatArrivesWhileAWordIsLookedForIsNoMember(t *testing.T) {
+	var once func()
+	s := dbtest.Open(t, func(o *db.Options) {
+		o.Asked = func(query string, _ []any) {
+			if do := once; do != nil && strings.Contains(query, "from text_entry where") {
+				once = nil
+				do()
+			}
+		}
+	})
+	putPolicy(t, s, dlqtest.Policy("wiki"))
+	s.Park(t, dlqtest.Doc("doc-a"))
+	once = func() {
+		s.Park(t, dlqtest.Doc("doc-b"), dlqtest.Event("2"), dlqtest.With(func(e *dlq.Envelope) { e.ErrorMessage = "zebra" }))
+	}
+	if got, err := s.Members(background, dlqtest.Admin, query(t, "-zebra")); err != nil || len(got) != 1 || once != nil {
+		t.Errorf("%d members without the word, want 1 (%v)", len(got), err)
 	}
 }
