@@ -402,6 +402,9 @@ func (t *Tx) completeAttempt(src dlq.Source, was, is entryRow, fp fingerprintRef
 	if _, err := t.exec(`delete from attempt where id = $1`, attemptID); err != nil {
 		return was, fmt.Errorf("complete attempt: %w", err)
 	}
+	if err := t.traceLeaves(is.id, attemptID); err != nil {
+		return was, err
+	}
 	if _, err := t.exec(`update redrive set outcome_unnamed = 0, outcome_cohort = $1, outcome_class = $2 where entry_id = $3 and outcome_attempt = $4`, fp.cohort, a.Envelope.ErrorClass, is.id, attemptID); err != nil {
 		return was, fmt.Errorf("complete the outcome: %w", err)
 	}

@@ -54,8 +54,8 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 		l.and("k.review = " + l.arg(*q.Review))
 	}
 	for _, word := range q.Words {
-		like := l.arg("%" + escapeLike(word) + "%")
-		l.and("(k.error_type like " + like + " escape '\\' or k.template like " + like + " escape '\\' or k.frame like " + like + " escape '\\')")
+		has := l.like("%" + escapeLike(word) + "%")
+		l.and("(" + has("k.error_type") + " or " + has("k.template") + " or " + has("k.frame") + ")")
 	}
 	if q.ID != "" {
 		id := l.arg(q.ID)

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"database/sql/driver"
 	"errors"
 
 	"modernc.org/sqlite"
@@ -8,6 +9,20 @@ import (
 )
 
 // What differs from engine to engine stands here, and nowhere else.
+
+// folded is fold in SQL, for what is compared with a text that is not ASCII: LIKE
+// knows the capitals of ASCII alone.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("folded", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		switch v := args[0].(type) {
+		case string:
+			return fold(v), nil
+		case []byte:
+			return fold(string(v)), nil
+		}
+		return args[0], nil
+	})
+}
 
 func code(err error) int {
 	var e *sqlite.Error

@@ -189,6 +189,33 @@ func (s *Store) FillUp(ctx context.Context) error {
 	return err
 }
 
+// MoveEntry moves a document's evidence to another fingerprint, as a split does.
+func (s *Store) MoveEntry(t interface {
+	Helper()
+	Fatal(...any)
+}, dlqID, fingerprint string) {
+	t.Helper()
+	err := s.update(context.Background(), func(tx *Tx) error {
+		e, _, err := tx.entryByDLQID(dlqID)
+		if err != nil {
+			return err
+		}
+		algorithm, digest, _ := strings.Cut(fingerprint, ":")
+		to, _, err := tx.member(algorithm, digest)
+		if err != nil {
+			return err
+		}
+		from, err := tx.memberByID(e.fingerprintID)
+		if err == nil {
+			_, err = tx.moveAttempt(dlq.RegroupAttempt{ID: e.evidenceID, EntryID: e.id}, from, to)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // IndexTextWhile reads what the text index has not read, and calls between the
 // reading and the writing.
 func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
@@ -197,7 +224,7 @@ func (s *Store) IndexTextWhile(ctx context.Context, between func()) error {
 		return err
 	}
 	between()
-	return s.update(ctx, func(tx *Tx) error { return tx.indexText(u) })
+	return s.update(ctx, func(tx *Tx) error { return tx.indexText(&u) })
 }
 
 // ReadsWhole says whether a step of a plan reads a whole table that grows.

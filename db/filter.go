@@ -22,7 +22,9 @@ type filter struct {
 	args     []any
 	members  map[string][]int64 // of the cohorts that the query names
 	texts    map[textSought]textFound
-	page     bool // a page of a list is read, and not everything
+	searched int64 // the newest document that texts were looked for in
+	decided  bool  // the dispositions that the query names are those of few entries
+	page     bool  // a page of a list is read, and not everything
 	// driver selects the ids of at most a few entries, among which are all that
 	// the query matches: then those are read, and no order of an index.
 	driver string
@@ -116,11 +118,15 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor, page bool
 			members[v] = ids
 		}
 	}
-	texts, err := s.findTexts(ctx, q)
+	texts, searched, err := s.findTexts(ctx, q)
 	if err != nil {
 		return filter{}, err
 	}
-	f := filter{members: members, texts: texts, page: page}
+	decided, err := s.decidedOfFew(ctx, q)
+	if err != nil {
+		return filter{}, err
+	}
+	f := filter{members: members, texts: texts, searched: searched, decided: decided, page: page}
 	f.compile(q, by, s.Now())
 	return f, nil
 }
@@ -169,6 +175,9 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 		condition, ofCell := f.term(t, by, now)
 		if t.Negated { // also where a column is null, of which "not" would be null again
 			condition = "(" + condition + ") is not true"
+			if f.texts != nil && isText(t) { // what came since may have it
+				condition += " and +e.id <= " + f.arg(f.searched)
+			}
 		}
 		if ofCell {
 			f.cells = append(f.cells, condition)
@@ -183,10 +192,11 @@ func hasStatus(values []string, s dlq.Status) bool {
 }
 
 // chooseDriver begins with the term that names the fewest entries, where one
-// names few: an id, a digest, a text that is rare, an owner, an operation. The
+// names few: an id, a digest, a text that is rare, an owner, an operation, what
+// was decided of few. The
 // planner knows no figures, and would as soon read all that is parked.
 func (f *filter) chooseDriver(q dlq.Query) {
-	for _, key := range []string{"id", "sha256", "", "url", "label", "owner", "operation"} {
+	for _, key := range []string{"id", "sha256", "", "url", "label", "owner", "operation", "disposition"} {
 		for _, t := range q.Terms {
 			if t.Key != key || t.Negated {
 				continue
@@ -214,6 +224,11 @@ func (f *filter) driverOf(t dlq.Term) (string, bool) {
 			return "", false
 		}
 		parts = append(parts, "select id from entry where owner <> '' and owner in ("+f.list(t.Values)+")")
+	case "disposition":
+		if !f.decided {
+			return "", false
+		}
+		parts = append(parts, f.dispositionIDs(t.Values)...)
 	case "operation":
 		parts = append(parts, "select entry_id from item where operation_id in ("+f.list(t.Values)+")")
 	default:
@@ -244,7 +259,7 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 		return f.either(t.Values, f.digest), false
 	case "file":
 		return f.either(t.Values, func(v string) string {
-			return "e.filename like " + f.arg(strings.ReplaceAll(escapeLike(v), "*", "%")) + " escape '\\'"
+			return f.like(strings.ReplaceAll(escapeLike(v), "*", "%"))("e.filename")
 		}), false
 	case "owner":
 		return f.either(t.Values, func(v string) string {
@@ -287,13 +302,6 @@ func orNothing(values []string, word string) []string {
 	return out
 }
 
-// disposition is the condition on what was decided of an entry, else of its
-// cohort.
-func (f *filter) disposition(values []string) string {
-	list := f.list(orNothing(values, "none"))
-	return "(case when e.disposition <> '' then e.disposition in (" + list + ") else e.fingerprint_id in (select m.id from fingerprint m join cohort h on h.id = m.cohort_id where h.disposition in (" + list + ")) end)"
-}
-
 func (f *filter) memberList(value string) string {
 	ids := make([]string, len(f.members[value]))
 	for i, id := range f.members[value] {
@@ -310,8 +318,8 @@ func (f *filter) cellTerm(t dlq.Term) (string, bool) {
 	switch t.Key {
 	case "type":
 		return f.either(t.Values, func(v string) string {
-			whole, last := f.arg(v), f.arg("%."+escapeLike(v))
-			return "(c.error_type = " + whole + " or c.error_type like " + last + " escape '\\' or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
+			whole, last := f.arg(v), f.like("%."+escapeLike(v))
+			return "(c.error_type = " + whole + " or " + last("c.error_type") + " or c.fingerprint_id in (select id from fingerprint where error_type = " + whole + "))"
 		}), true
 	case "source":
 		return "c.source_id in (select id from source where name in (" + f.list(t.Values) + "))", true
@@ -403,6 +411,18 @@ func statusNames(statuses []dlq.Status) string {
 		names[i] = "'" + string(s) + "'"
 	}
 	return strings.Join(names, ", ")
+}
+
+// like makes the condition that a column is as a pattern of LIKE says, whatever
+// the case of the letters of any alphabet. What is not ASCII is folded, which
+// costs a call for each row.
+func (f *filter) like(pattern string) func(column string) string {
+	if isPlain(pattern) {
+		arg := f.arg(pattern)
+		return func(column string) string { return column + " like " + arg + " escape '\\'" }
+	}
+	arg := f.arg(fold(pattern))
+	return func(column string) string { return "folded(" + column + ") like " + arg + " escape '\\'" }
 }
 
 func escapeLike(s string) string {

@@ -153,22 +153,15 @@ func compares(how string, a, b int64) bool {
 	return a == b
 }
 
-// contains finds a text whatever the case of its ASCII letters.
-func contains(s, part string) bool { return strings.Contains(ascii(s), ascii(part)) }
-
-func ascii(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
+// contains finds a text whatever the case of its letters.
+func contains(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
 // globs matches a file name, of which * stands for anything.
 func globs(pattern, name string) bool {
-	parts := strings.Split(ascii(pattern), "*")
-	name = ascii(name)
+	parts := strings.Split(strings.ToLower(pattern), "*")
+	name = strings.ToLower(name)
 	if !strings.HasPrefix(name, parts[0]) {
 		return false
 	}
@@ -245,6 +238,7 @@ func TestEveryTermFindsWhatAFilterInGoFinds(t *testing.T) {
 		"age:>30d", "age:>=30d", "age:<30d", "age:<=30d", "age:>36h", "expires:<7d", "expires:<=7d", "expires:>60d", "expires:>=90d",
 		"attempts:3", "attempts:>3", "attempts:>=3", "attempts:<2", "attempts:<=2", "redrives:0", "redrives:>0", "redrives:>=2",
 		"root", "ROOT", "100%", "_everything_", "%", "_", `\`, `\%`, "drop", `"'; drop table entry; --"`, "straße", "STRASSE", "äöü", "ÄÖÜ", "doc-1", "PDFSyntax", "root object", `"root object"`,
+		"öü", "Ö", "ÜS", "ß", "file:*Ä*", "type:ÜBER",
 		"' or 1=1 --", `") or 1=1 --"`, "$1", "?", "x", long, "operation:none", "operation:%",
 	} {
 		compare(t, s, all, dlqtest.Admin, text)

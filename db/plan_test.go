@@ -57,6 +57,14 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 			_, _, err := s.CountCohorts(background, wiki, dlq.CohortQuery{Open: true, Class: "transient"})
 			return err
 		},
+		"what was decided": func() error {
+			for _, text := range []string{"disposition:waiting", "disposition:waiting,needs_code", "disposition:none", "-disposition:waiting status:open", "disposition:waiting,none source:wiki"} {
+				if err := entries(text, wiki, dlq.SortLastSeen)(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"the cohorts of what is stuck long": func() error {
 			_, _, err := s.Cohorts(background, dlqtest.Admin, dlq.CohortQuery{Open: true, Having: query(t, "age:>30d")}, "", 2)
 			return err

@@ -183,3 +183,35 @@ func listPlan(t *testing.T, s interface {
 	}
 	return slices.Values(plans[q])
 }
+
+func TestAListOfWhatWasDecidedOfFewBeginsWithIt(t *testing.T) {
+	s := withTarget(t, "wiki")
+	s.Park(t, dlqtest.Doc("other"), dlqtest.Defect("Other"))
+	alone := s.Park(t, dlqtest.Doc("alone"), dlqtest.Defect("Alone"))
+	s.Park(t, dlqtest.Doc("with its cohort"), dlqtest.Defect("Cohort"))
+	s.Park(t, dlqtest.Doc("but this"), dlqtest.Defect("Cohort"), dlqtest.Event("but"))
+	s.Exec(t, `update entry set disposition = 'waiting' where dlq_id = $1`, alone.DLQID)
+	s.Exec(t, `update cohort set disposition = 'waiting' where id = (select f.cohort_id from entry e join fingerprint f on f.id = e.fingerprint_id where e.doc_id = 'but this')`)
+	s.Exec(t, `update entry set disposition = 'needs_code' where doc_id = 'but this'`)
+	plans, err := s.Plans(func() error {
+		for text, want := range map[string][]string{"disposition:waiting": {"alone", "with its cohort"}, "disposition:needs_code": {"but this"}, "disposition:none": {"other"}, "disposition:none,waiting": {"alone", "other", "with its cohort"}, "-disposition:waiting": {"but this", "other"}} {
+			if got := found(t, s, text); !slices.Equal(got, want) {
+				t.Errorf("%s finds %v, want %v", text, got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, ofCohort := false, false
+	for _, plan := range plans {
+		steps := fmt.Sprint(plan)
+		if strings.Contains(steps, "chosen") {
+			own, ofCohort = own || strings.Contains(steps, "entry_disposition"), ofCohort || strings.Contains(steps, "cohort_disposition")
+		}
+	}
+	if !own || !ofCohort {
+		t.Errorf("the indexes of what was decided are not read: %v", plans)
+	}
+}

@@ -27,7 +27,6 @@ type world struct {
 	unread     map[int64]bool // new, and not in the text index
 	replaced   map[int64]bool // in the text index in an older form
 	exemplars  map[string]map[int64]string
-	frames     map[string]string
 	running    map[string]map[string][]string // source, component: versions
 	deployed   map[string]bool                // source and component of which anything is known
 	fixes      []knownFix
@@ -39,6 +38,7 @@ type world struct {
 // no list shows.
 type known struct {
 	dlqID, message, validation, trace, url string
+	settled                                time.Time // of its evidence, its last send and its last outcome, the latest
 	labels                                 map[string]string
 	disposition                            string
 	redrives                               []string // outcomes, oldest first
@@ -62,7 +62,7 @@ var (
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, s: withTarget(t, worldSources...), rand: rand.New(rand.NewPCG(seed, 1)), docs: map[int64]*known{}, unread: map[int64]bool{}, replaced: map[int64]bool{},
-		exemplars: map[string]map[int64]string{}, frames: map[string]string{}, running: map[string]map[string][]string{}, deployed: map[string]bool{}, decided: map[string]string{}}
+		exemplars: map[string]map[int64]string{}, running: map[string]map[string][]string{}, deployed: map[string]bool{}, decided: map[string]string{}}
 	for range 12 {
 		w.deploy()
 	}
@@ -137,18 +137,20 @@ func (w *world) arrive() {
 	r := w.s.Park(w.t, options...)
 	e := w.s.Entry(w.t, r.DLQID)
 	was := w.docs[e.ID]
-	k.dlqID = e.DLQID
+	k.dlqID, k.settled = e.DLQID, w.s.Now()
+	if was != nil && !k.settled.After(was.settled) {
+		return // at the moment of what is known already: history, and no evidence
+	}
 	if was != nil {
 		k.disposition, k.redrives, k.operations = was.disposition, was.redrives, was.operations
-		if !w.unread[e.ID] {
-			w.replaced[e.ID] = true
+		if n := len(k.redrives); n > 0 && k.redrives[n-1] == "" {
+			k.redrives[n-1] = string(dlq.OutcomeFailed) // it failed after it was sent
 		}
 		w.replaced[e.ID] = true
 	} else {
 		w.unread[e.ID] = true
 	}
 	w.docs[e.ID] = k
-	w.frames[e.Fingerprint] = "parse (pdfdocument) pdfdocument." + defect
 }
 
 // index lets the text index read everything, and keeps the traces that it keeps.
@@ -203,6 +205,7 @@ func (w *world) decide(id int64) {
 			w.s.Clock.Advance(time.Minute)
 			report(w.t, w.s, dlq.Outcome{RedriveID: r.ID, Result: outcome})
 		}
+		k.settled = w.s.Now()
 		k.redrives = append(k.redrives, string(outcome))
 	case 5:
 		k.disposition = oneOf(w, "waiting", "needs_code", "accepted_loss")
@@ -233,13 +236,13 @@ func (w *world) term(all []dlq.Entry) string {
 		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
 		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none"}, w.operations...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
 		"mark": {"returned", "late", "not_exhausted"}, "id": {e.DocID, e.DLQID, "none"}, "sha256": {dlqtest.Digest("bytes 1")[:9], e.PayloadSHA256}, "file": {"a.pdf", "*.pdf", "*%*", "none"},
-		"label": {"region", "region=eu", "region=e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
+		"label": {"region", "region=eu", "region=e*", "r*", "T*", "e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
 	}
 	keys := slices.Sorted(maps.Keys(values))
 	term := ""
 	switch n := w.rand.IntN(10); {
 	case n < 3:
-		words := []string{"root", "ROOT", "100%", "_it_", `back\sl`, "äöü", "STRASSE", "straße", "NEAR(x)", "and", "y*", "required", "zebra", "quagga", "frame1", "frame12", "rent", "doc-1", "DOC-", "pdfdocument", "PDFSyntax", "überlauf", "😀", "e\u0301", "x", "m7", "no root", "/", dlqtest.Digest("bytes 1")[:10], "plain output", "object! m"}
+		words := []string{"root", "ROOT", "100%", "_it_", `back\sl`, "äöü", "STRASSE", "straße", "NEAR(x)", "and", "y*", "required", "zebra", "quagga", "frame1", "frame12", "rent", "doc-1", "DOC-", "pdfdocument", "PDFSyntax", "überlauf", "😀", "e\u0301", "x", "m7", "no root", "/", "ÜB", "ö", "ÄÖ", "ß", dlqtest.Digest("bytes 1")[:10], "plain output", "object! m"}
 		term = dlq.QuoteValue(oneOf(w, words...))
 	case n == 3:
 		term = oneOf(w, "age:>", "age:<=", "expires:<", "expires:>=") + fmt.Sprint(w.rand.IntN(90)+1, "d")
@@ -461,8 +464,13 @@ func (w *world) frozen(by dlq.Actor, members []string) []string {
 	return out
 }
 
+// The seeds beside a new one: 1 and 2, and those by which it was found that a
+// document was known wrongly here that failed at the moment of its evidence or of
+// its outcome.
+var worldSeeds = []uint64{1, 2, 1796083319504811354, 1796083326446935652, 1796083284122668530, 1796083243764201320}
+
 func TestAQueryIsTheSameSetWhereverItIsAsked(t *testing.T) {
-	for _, seed := range []uint64{1, 2, uint64(time.Now().UnixNano())} {
+	for _, seed := range append(slices.Clone(worldSeeds), uint64(time.Now().UnixNano())) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newWorld(t, seed)
 			all, next, err := w.s.Entries(background, dlqtest.Admin, dlq.Query{}, "", "", 500)

@@ -172,6 +172,9 @@ func (t *Tx) moveAttempt(a dlq.RegroupAttempt, from, to fingerprintRef) (bool, e
 	if _, err := t.exec(`update attempt set cell_id = $1 where id = $2`, cell, a.ID); err != nil {
 		return false, fmt.Errorf("move a failure: %w", err)
 	}
+	if err := t.traceLeaves(a.EntryID, a.ID); err != nil {
+		return false, err
+	}
 	if kind == "arrival" {
 		t.moveArrival(k.source, from, to, moment(first), moment(last))
 	}

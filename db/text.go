@@ -40,27 +40,42 @@ const fieldMark = "\x1e"
 
 // fold makes texts comparable: letters that differ in case alone become one, and
 // what is not text becomes the sign for it. It changes no number of characters.
+// A letter of ASCII is one with its capital alone, and not with the signs that
+// Unicode counts as cases of it (of k the Kelvin sign, of s the long s): so LIKE
+// answers as fold does wherever what is looked for is ASCII.
 func fold(s string) string {
-	ascii := true
-	for i := 0; i < len(s) && ascii; i++ {
-		ascii = s[i] < utf8.RuneSelf && s[i] != 0 && s[i] != fieldMark[0]
-	}
-	if ascii {
+	if isPlain(s) {
 		return strings.ToLower(s)
 	}
 	return strings.Map(func(r rune) rune {
 		if r == 0 || r == rune(fieldMark[0]) || r == utf8.RuneError {
 			return utf8.RuneError
 		}
+		if r < utf8.RuneSelf {
+			if 'A' <= r && r <= 'Z' {
+				r += 'a' - 'A'
+			}
+			return r
+		}
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		if 'A' <= least && least <= 'Z' {
-			least += 'a' - 'A'
+			if next >= utf8.RuneSelf {
+				least = min(least, next)
+			}
 		}
 		return least
 	}, s)
+}
+
+// isPlain says that a text is ASCII, without what fold puts a sign in the place
+// of.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || s[i] == 0 || s[i] == fieldMark[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // beginning gives at most so many bytes of a text, without half a character.
@@ -89,6 +104,7 @@ func bothEnds(s string) string {
 // documentText is what can be looked for in a document, folded.
 type documentText struct {
 	id, fingerprint, evidence int64
+	version                   int64 // of its row: with another, its texts may be others
 	body, label, url          string
 	trace                     string // of its evidence: it may become one of its fingerprint's
 }
@@ -99,13 +115,15 @@ func bodyOf(message, validation, docID, filename, errorType string) string {
 	return strings.Join(parts, fieldMark)
 }
 
+// labelsOf sets two marks before each label: with its first letter they are a
+// trigram, so that one letter of a name can be looked for.
 func labelsOf(labels map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		if b.Len() == 0 {
-			b.WriteString(fieldMark)
+			b.WriteString(fieldMark + fieldMark)
 		}
-		one := fold(name) + "=" + fold(labels[name]) + fieldMark
+		one := fold(name) + "=" + fold(labels[name]) + fieldMark + fieldMark
 		if b.Len()+len(one) > textLabels {
 			break
 		}
@@ -125,13 +143,13 @@ func traceOf(trace string) string {
 // documentTexts reads the texts of documents as they stand now.
 func (s *Store) documentTexts(ctx context.Context, r reader, ids []int64) ([]documentText, error) {
 	var out []documentText
-	err := each(ctx, r, `select e.id, e.fingerprint_id, e.evidence_id, e.doc_id, e.filename, e.message, c.error_type, coalesce(a.source_url, ''), a.detail
+	err := each(ctx, r, `select e.id, e.fingerprint_id, e.evidence_id, e.version, e.doc_id, e.filename, e.message, c.error_type, coalesce(a.source_url, ''), a.detail
 		from json_each($1) j cross join entry e on e.id = j.value join cell c on c.id = e.cell_id left join attempt a on a.id = e.evidence_id order by e.id`,
 		[]any{jsonList(ids)}, func(rows *sql.Rows) error {
 			var d documentText
 			var docID, filename, message, errorType, url string
 			var packed []byte
-			if err := rows.Scan(&d.id, &d.fingerprint, &d.evidence, &docID, &filename, &message, &errorType, &url, &packed); err != nil {
+			if err := rows.Scan(&d.id, &d.fingerprint, &d.evidence, &d.version, &docID, &filename, &message, &errorType, &url, &packed); err != nil {
 				return err
 			}
 			var detail dlq.AttemptDetail
@@ -166,7 +184,9 @@ type unreadText struct {
 	exemplars    []exemplar         // that will be added
 	newest       int64              // the newest document of those after the mark
 	newestPrint  int64
-	more         bool // there is more than was asked for
+	all          int64 // the newest document that there was
+	forgotten    int64 // how often a text had been forgotten
+	more         bool  // there is more than was asked for
 }
 
 type exemplar struct {
@@ -209,10 +229,13 @@ func ids(ctx context.Context, r reader, query string, args ...any) ([]int64, err
 
 func (s *Store) readUnread(ctx context.Context, r reader, limit, budget int, u *unreadText) error {
 	var mark, printMark int64
-	if _, err := one(ctx, r, `select (select at from text_mark where name = 'entry'), (select at from text_mark where name = 'fingerprint')`, nil, &mark, &printMark); err != nil {
+	if _, err := one(ctx, r, `select (select at from text_mark where name = 'entry'), (select at from text_mark where name = 'fingerprint'), (select coalesce(max(id), 0) from entry)`, nil, &mark, &printMark, &u.all); err != nil {
 		return err
 	}
 	var err error
+	if u.forgotten, err = timesForgotten(ctx, r); err != nil {
+		return err
+	}
 	if u.pending, err = ids(ctx, r, `select entry_id from text_pending order by entry_id limit $1`, limit+1); err != nil {
 		return err
 	}
@@ -356,7 +379,7 @@ func (s *Store) IndexText(ctx context.Context, limit int) (did int, more bool, t
 	var began time.Time
 	err = s.update(ctx, func(tx *Tx) error {
 		began = time.Now()
-		return tx.indexText(u)
+		return tx.indexText(&u)
 	})
 	// With the commit: the trigrams are written when the transaction ends.
 	took = time.Since(began)
@@ -366,28 +389,31 @@ func (s *Store) IndexText(ctx context.Context, limit int) (did int, more bool, t
 	return len(u.documents), u.more, took, nil
 }
 
-func (t *Tx) indexText(u unreadText) error {
-	// Another process may have read further meanwhile. What it wrote is the same,
-	// and is written once more: the marks only ever move on.
-	for _, d := range u.documents {
-		if err := t.writeText(d); err != nil {
-			return err
-		}
+func (t *Tx) indexText(u *unreadText) error {
+	// A text that was forgotten since may be among those that were read.
+	if n, err := timesForgotten(t.ctx, t); err != nil || n != u.forgotten {
+		u.more = true
+		return err
 	}
-	for _, id := range u.pending {
-		// Its evidence may have been replaced again since it was read: then it
-		// stays, and is read again.
-		evidence := slices.IndexFunc(u.documents, func(d documentText) bool { return d.id == id })
-		if evidence < 0 {
-			continue
+	// Another process may have read further meanwhile. What it wrote is the same,
+	// and is written once more: the marks only ever move on. A document that
+	// changed since it was read waits, and is read again.
+	for _, d := range u.documents {
+		var version int64
+		found, err := t.row(`select version from entry where id = $1`, []any{d.id}, &version)
+		if err == nil && found && version != d.version {
+			err = t.textIsStale(d.id)
+		} else if err == nil && found {
+			err = t.writeText(d)
 		}
-		if _, err := t.exec(`delete from text_pending where entry_id = $1 and (select evidence_id from entry where id = $1) = $2`, id, u.documents[evidence].evidence); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	for _, x := range u.exemplars {
 		if _, err := t.exec(`insert into text_exemplar (fingerprint_id, entry_id, attempt_id) select $1, $2, $3
-			where (select count(*) from text_exemplar where fingerprint_id = $1) < $4 on conflict do nothing`, x.fingerprint, x.entry, x.attempt, exemplarsMost); err != nil {
+			where (select count(*) from text_exemplar where fingerprint_id = $1) < $4
+			and exists (select 1 from entry where id = $2 and fingerprint_id = $1 and evidence_id = $3) on conflict do nothing`, x.fingerprint, x.entry, x.attempt, exemplarsMost); err != nil {
 			return err
 		}
 	}
@@ -404,10 +430,11 @@ func (t *Tx) indexText(u unreadText) error {
 }
 
 func (t *Tx) writeText(d documentText) error {
-	if _, err := t.exec(`insert or replace into text_entry (rowid, body, label, url) values ($1, $2, $3, $4)`, d.id, d.body, d.label, d.url); err != nil {
-		return err
+	_, err := t.exec(`insert or replace into text_entry (rowid, body, label, url) values ($1, $2, $3, $4)`, d.id, d.body, d.label, d.url)
+	if err == nil {
+		_, err = t.exec(`delete from text_pending where entry_id = $1`, d.id)
 	}
-	return nil
+	return err
 }
 
 // writeFingerprintText writes what can be looked for in a fingerprint anew.
@@ -459,6 +486,34 @@ func (t *Tx) textMoves(entryID, from int64) error {
 	return t.textIsStale(entryID)
 }
 
+// traceLeaves notes that a failure has another trace now, or goes to another
+// fingerprint: its trace no longer stands for the one that it was of.
+func (t *Tx) traceLeaves(entryID, attemptID int64) error {
+	prints, err := ids(t.ctx, t, `select fingerprint_id from text_exemplar where entry_id = $1 and attempt_id = $2 order by fingerprint_id`, entryID, attemptID)
+	if err == nil && len(prints) > 0 {
+		_, err = t.exec(`delete from text_exemplar where entry_id = $1 and attempt_id = $2`, entryID, attemptID)
+	}
+	for _, id := range prints {
+		if err == nil {
+			err = t.writeFingerprintText(id)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("take the trace of a failure from its fingerprint: %w", err)
+	}
+	return nil
+}
+
+// forgottenMark counts, beside the marks of the index, how often something was
+// taken out of it: what was read of texts before is not written after.
+const forgottenMark = "forgotten"
+
+func timesForgotten(ctx context.Context, r reader) (int64, error) {
+	var n int64
+	_, err := one(ctx, r, `select coalesce(max(at), 0) from text_mark where name = $1`, []any{forgottenMark}, &n)
+	return n, err
+}
+
 // ForgetText takes a document out of the text index, and its traces out of what
 // stands for its fingerprints. What the index kept of it is gone from the
 // database once PurgeText has come to its end. The document itself must hold no
@@ -487,6 +542,9 @@ func (t *Tx) forgetText(entryID int64) error {
 		if err := t.writeFingerprintText(id); err != nil {
 			return fmt.Errorf("make the text of a fingerprint anew: %w", err)
 		}
+	}
+	if _, err := t.exec(`insert into text_mark (name, at) values ($1, 1) on conflict (name) do update set at = at + 1`, forgottenMark); err != nil {
+		return fmt.Errorf("count what was forgotten: %w", err)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func textOf(t dlq.Term, value string) (textSought, bool) {
 		// Names and values stand between marks, so that a label is found whole.
 		switch begin, ok := strings.CutSuffix(value, "*"); {
 		case ok:
-			return textSought{"label", fieldMark + fold(begin)}, true
+			return textSought{"label", fieldMark + fieldMark + fold(begin)}, true
 		case strings.Contains(value, "="):
 			return textSought{"label", fieldMark + fold(value) + fieldMark}, true
 		}
@@ -74,9 +74,10 @@ func (d documentText) has(s textSought) bool {
 	return strings.Contains(map[string]string{"body": d.body, "label": d.label, "url": d.url}[s.column], s.value)
 }
 
-// findTexts looks up every text that a query names.
-func (s *Store) findTexts(ctx context.Context, q dlq.Query) (map[textSought]textFound, error) {
-	found := map[textSought]textFound{}
+// findTexts looks up every text that a query names, and says up to which document
+// they were looked for.
+func (s *Store) findTexts(ctx context.Context, q dlq.Query) (found map[textSought]textFound, searched int64, err error) {
+	found = map[textSought]textFound{}
 	for _, t := range q.Terms {
 		for _, v := range t.Values {
 			if sought, ok := textOf(t, v); ok {
@@ -85,18 +86,21 @@ func (s *Store) findTexts(ctx context.Context, q dlq.Query) (map[textSought]text
 		}
 	}
 	if len(found) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	unread, err := s.unread(ctx, textUnreadMost, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if searched = unread.all; unread.more {
+		searched = unread.newest
 	}
 	for sought := range found {
 		if found[sought], err = s.findText(ctx, sought, unread); err != nil {
-			return nil, fmt.Errorf("look up a text: %w", err)
+			return nil, 0, fmt.Errorf("look up a text: %w", err)
 		}
 	}
-	return found, nil
+	return found, searched, nil
 }
 
 func (s *Store) findText(ctx context.Context, sought textSought, unread unreadText) (textFound, error) {
@@ -183,9 +187,8 @@ func (f *filter) textHolds(t dlq.Term) string {
 // shortText is the condition that a text too short for the index is in what a
 // list shows of a document.
 func (f *filter) shortText(v string) string {
-	like := f.arg("%" + escapeLike(v) + "%")
-	return "(e.message like " + like + " escape '\\' or e.doc_id like " + like + " escape '\\' or e.filename like " + like +
-		" escape '\\' or +e.cell_id in (select id from cell where error_type like " + like + " escape '\\'))"
+	has := f.like("%" + escapeLike(v) + "%")
+	return "(" + has("e.message") + " or " + has("e.doc_id") + " or " + has("e.filename") + " or +e.cell_id in (select id from cell where " + has("error_type") + "))"
 }
 
 // textDriver gives the ids of what a term finds, where that is few.
@@ -220,14 +223,23 @@ func (s *Store) TextIsBehind(ctx context.Context, q dlq.Query) error {
 		return nil
 	}
 	n, _, err := s.TextLag(ctx, textUnreadMost)
-	if err != nil || n <= textUnreadMost {
+	if err != nil {
 		return err
+	}
+	// A move to another fingerprint makes many at once, without a document.
+	var prints int64
+	if _, err := s.one(ctx, `select count(*) from (select 1 from fingerprint where id > (select at from text_mark where name = 'fingerprint') limit $1)`, []any{textUnreadMost + 1}, &prints); err != nil {
+		return fmt.Errorf("read how far the text index is: %w", err)
+	}
+	if max(n, prints) <= textUnreadMost {
+		return nil
 	}
 	return &dlq.Error{Kind: dlq.KindUnavailable, Message: "the text index is catching up, and an exact answer has to wait for it; try again in a moment, or ask without the words", RetryAfter: textRetry}
 }
 
-func asksText(q dlq.Query) bool {
-	return slices.ContainsFunc(q.Terms, func(t dlq.Term) bool {
-		return slices.ContainsFunc(t.Values, func(v string) bool { _, ok := textOf(t, v); return ok })
-	})
+func asksText(q dlq.Query) bool { return slices.ContainsFunc(q.Terms, isText) }
+
+// isText says whether a term is one that the text index answers.
+func isText(t dlq.Term) bool {
+	return slices.ContainsFunc(t.Values, func(v string) bool { _, ok := textOf(t, v); return ok })
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/db"
 	"dlo/db/dbtest"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
@@ -64,7 +65,7 @@ func TestTextIsFoundWhereverItStands(t *testing.T) {
 			"äpfel": {"doc-a"}, "ÄPFEL": a, "required": a, `"/tenant/name"`: a, "DOC-A": a, "lease.pdf": a, "TenantErr": {"doc-a", "doc-b"},
 			"zebraQUAGGA": both, "read_tenant": both, "pdfdocument": {"doc-a", "doc-b", "doc-c"},
 			`"another trace"`: both, "zebraquagga -required": {"doc-b"}, "-zebraquagga": c,
-			"label:region=eu*": a, `label:"region=eu west"`: a, "label:region": a, "label:region=EU": none, "label:tier=gold,tier=tin": a, "label:west": none, `label:"west"`: none, "-label:tier": {"doc-b", "doc-c"},
+			"label:region=eu*": a, `label:"region=eu west"`: a, "label:region": a, "label:r*": a, "label:e*": none, "label:t*": a, "äp": a, "ÄP": a, "file:LEASE*": a, "label:region=EU": none, "label:tier=gold,tier=tin": a, "label:west": none, `label:"west"`: none, "-label:tier": {"doc-b", "doc-c"},
 			"url:spaces/hr": a, "url:https*": none, `url:"https://wiki/"`: a,
 			"100%": c, "of_": none, "this_is": c, `\`: c, "AND": c, "NEAR(": c, "NEAR(x)": c, `"col:body"`: c, "*": c, "😀": c, "e\u0301": c, "\u200f": c, "שלום": c, `" OR col"`: c, "required*": none,
 			`"required AND tenant"`: none, "body": c, "rowid": none, "x": c,
@@ -236,5 +237,102 @@ func TestLongTextsAreIndexedInSlices(t *testing.T) {
 	}
 	if n, _, err := s.TextLag(background, 10); n != 0 || err != nil {
 		t.Errorf("%d are left, %v", n, err)
+	}
+}
+
+// failedOutcome begins an attempt by an outcome that names an error of some type
+// and says nothing else; the failure itself arrives after it.
+func failedOutcome(t *testing.T, s *dbtest.DB, dlqID, defect string) dlq.Redrive {
+	t.Helper()
+	s.Clock.Advance(time.Minute)
+	r := send(t, s, dlqID)
+	s.Clock.Advance(time.Minute)
+	report(t, s, dlq.Outcome{RedriveID: r.ID, Result: dlq.OutcomeFailed, Failure: &dlq.Envelope{ErrorType: defect, ErrorClass: "transient", ErrorMessage: "the words of the outcome", StackTrace: "aardvark of the outcome"}})
+	return r
+}
+
+// sameWhenCaughtUp asks before and after the index has read everything.
+func sameWhenCaughtUp(t *testing.T, s *dbtest.DB, want map[string][]string) {
+	t.Helper()
+	for _, when := range []string{"while the index lags", "when it has caught up"} {
+		for text, want := range want {
+			if got := found(t, s, text); !slices.Equal(got, want) {
+				t.Errorf("%s, %q finds %v, want %v", when, text, got, want)
+			}
+		}
+		index(t, s)
+	}
+}
+
+func TestAnAttemptThatIsCompletedIsFoundByItsNewTraceAlone(t *testing.T) {
+	s := withTarget(t, "wiki")
+	park := s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), dlqtest.Held("bytes"))
+	r := failedOutcome(t, s, park.DLQID, "TenantError")
+	index(t, s)
+	if got := found(t, s, "aardvark"); len(got) != 1 {
+		t.Fatalf("the trace of the outcome finds %v", got)
+	}
+	s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), dlqtest.Event("2"), dlqtest.Seen(s.Now()), trace("buffalo of the failure"),
+		dlqtest.With(func(e *dlq.Envelope) { e.RedriveID = r.ID }))
+	if n := s.Entry(t, park.DLQID).Attempts; n != 2 {
+		t.Fatalf("%d attempts: the failure was not taken for the outcome's", n)
+	}
+	sameWhenCaughtUp(t, s, map[string][]string{"aardvark": nil, "buffalo": {"doc-a"}})
+}
+
+// Whatever happens to a document between the reading of its texts and their
+// writing, the index does not keep what was read.
+func TestWhatChangesWhileTheIndexReadsItIsReadAgain(t *testing.T) {
+	for name, change := range map[string]struct {
+		do   func(t *testing.T, s *dbtest.DB, dlqID string)
+		want map[string][]string
+	}{
+		"moved to another fingerprint": {func(t *testing.T, s *dbtest.DB, dlqID string) {
+			other := s.Park(t, dlqtest.Doc("other"), dlqtest.Defect("Other"), trace(""))
+			s.MoveEntry(t, dlqID, s.Entry(t, other.DLQID).Fingerprint)
+		}, map[string][]string{"aardvark": {"doc-a", "other"}}},
+		"failed anew": {func(t *testing.T, s *dbtest.DB, dlqID string) {
+			s.Clock.Advance(time.Minute)
+			s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), dlqtest.Event("2"), dlqtest.Seen(s.Now()), trace("buffalo"))
+		}, map[string][]string{"aardvark": nil, "buffalo": {"doc-a", "doc-b"}}},
+		"forgotten": {func(t *testing.T, s *dbtest.DB, dlqID string) {
+			s.Exec(t, `update entry set message = '' where dlq_id = $1`, dlqID)
+			s.Exec(t, `update attempt set detail = null where id = (select evidence_id from entry where dlq_id = $1)`, dlqID)
+			if err := s.ForgetText(background, dlqID); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string][]string{"aardvark": nil, "capybara": nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withTarget(t, "wiki")
+			a := s.Park(t, dlqtest.Doc("doc-a"), dlqtest.Defect("TenantError"), trace("aardvark"), dlqtest.With(func(e *dlq.Envelope) { e.ErrorMessage = "capybara" }))
+			s.Park(t, dlqtest.Doc("doc-b"), dlqtest.Defect("TenantError"), trace(""))
+			if err := s.IndexTextWhile(background, func() { change.do(t, s, a.DLQID) }); err != nil {
+				t.Fatal(err)
+			}
+			sameWhenCaughtUp(t, s, change.want)
+		})
+	}
+}
+
+// A set of what has not a word holds nothing that came after the word was looked
+// for: nobody knows whether that has it.
+func TestWhatArrivesWhileAWordIsLookedForIsNoMember(t *testing.T) {
+	var once func()
+	s := dbtest.Open(t, func(o *db.Options) {
+		o.Asked = func(query string, _ []any) {
+			if do := once; do != nil && strings.Contains(query, "from text_entry where") {
+				once = nil
+				do()
+			}
+		}
+	})
+	putPolicy(t, s, dlqtest.Policy("wiki"))
+	s.Park(t, dlqtest.Doc("doc-a"))
+	once = func() {
+		s.Park(t, dlqtest.Doc("doc-b"), dlqtest.Event("2"), dlqtest.With(func(e *dlq.Envelope) { e.ErrorMessage = "zebra" }))
+	}
+	if got, err := s.Members(background, dlqtest.Admin, query(t, "-zebra")); err != nil || len(got) != 1 || once != nil {
+		t.Errorf("%d members without the word, want 1 (%v)", len(got), err)
 	}
 }

@@ -124,6 +124,10 @@ func questions() []question {
 		}},
 		question{"documents stuck", true, entries("status:parked", dlq.SortLastSeen)},
 		question{"documents of a class", true, entries("status:parked class:transient", dlq.SortLastSeen)},
+		question{"documents of a source", true, entries("status:parked source:source-1", dlq.SortLastSeen)},
+		question{"documents of two sources", true, entries("source:source-1,source-2", dlq.SortLastSeen)},
+		question{"documents of a source, by opening", true, entries("status:open source:source-1", dlq.SortOldest)},
+		question{"documents but of a source", true, entries("-source:source-1", dlq.SortAttempts)},
 		question{"documents stuck longest", true, entries("status:parked", dlq.SortOldest)},
 		question{"documents that leave soon", true, entries("status:parked expires:<7d", dlq.SortExpires)},
 		question{"count of a class", true, func(ctx context.Context, s *subject) error {

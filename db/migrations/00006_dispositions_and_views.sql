@@ -4,6 +4,8 @@
 -- needs_source, needs_rule, waiting, accepted_loss. Empty: nothing was decided.
 alter table entry add column disposition text not null default '';
 alter table cohort add column disposition text not null default '';
+create index entry_disposition on entry (disposition, id) where disposition <> '';
+create index cohort_disposition on cohort (disposition, id) where disposition <> '';
 
 -- Every disposition that ever stood, of an entry or of a cohort, and what it
 -- lasts until. What was typed as its reason stands beside its audit row.
