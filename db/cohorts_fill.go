@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -198,6 +199,7 @@ func (c *cohortFill) sums(whole bool) error {
 
 func (c *cohortFill) versions() error {
 	l, in := c.ask()
+	parsed := map[string]dlq.Versions{} // few sets, in many rows
 	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name, v.versions, sum(c.parked) from fingerprint m cross join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id join version_set v on v.id = c.version_set_id
 		where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+c.cells(l)+` group by m.cohort_id, s.id, v.id order by 4 desc, s.name, v.versions`, l.args, func(rows *sql.Rows) error {
 		var id string
@@ -206,7 +208,10 @@ func (c *cohortFill) versions() error {
 		if err := rows.Scan(&id, &under.Source, &versions, &under.Parked); err != nil {
 			return err
 		}
-		under.Versions = dlq.ParseVersions(versions)
+		if _, known := parsed[versions]; !known {
+			parsed[versions] = dlq.ParseVersions(versions)
+		}
+		under.Versions = maps.Clone(parsed[versions])
 		c.index[id].FailedUnder = append(c.index[id].FailedUnder, under)
 		return nil
 	})
