@@ -13,7 +13,7 @@ import (
 // gap. Each fault is a line that names it.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var faults []string
-	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkGrouping, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
 		found, err := check(ctx)
 		if err != nil {
 			return faults, fmt.Errorf("check the database: %w", err)
@@ -77,6 +77,16 @@ func (s *Store) checkCohortOrder(ctx context.Context) ([]string, error) {
 	return s.lines(ctx, `select 'cohort ' || c.id || ' names another ' || case when c.oldest_opened is distinct from r.oldest_opened then 'oldest' else 'expiry' end || ' than its entries have'
 		from cohort c left join (`+recountOrder+`) r on r.id = c.id
 		where c.oldest_opened is distinct from r.oldest_opened or c.next_expiry is distinct from r.next_expiry order by c.id limit 100`)
+}
+
+// checkGrouping looks for members of a cohort that is no more, for cohorts that
+// went into one that is no more, and for splits that are not counted.
+func (s *Store) checkGrouping(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'fingerprint ' || f.algorithm || ':' || f.digest || ' is in cohort ' || c.id || ', which went into another' from fingerprint f join cohort c on c.id = f.cohort_id where c.merged_into is not null
+		union all select 'cohort ' || c.id || ' went into ' || c.merged_into || ', which went into another' from cohort c join cohort o on o.id = c.merged_into where o.merged_into is not null
+		union all select 'fingerprint ' || f.algorithm || ':' || f.digest || ' counts ' || f.splits || ' splits and is named by others' from fingerprint f
+			where f.splits <> (select count(distinct v.rule_id) from split_value v join grouping_rule r on r.id = v.rule_id where v.fingerprint_id = f.id and r.state <> 'undone')
+		limit 100`)
 }
 
 // recountCells counts entries anew as cell_month has them.

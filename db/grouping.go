@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dlo/dlq"
 )
@@ -49,6 +50,11 @@ func (t *Tx) succeed(f dlq.Fingerprint, cohort string, olds []int64) (fingerprin
 	id, err := t.addMember(f, cohort, nil)
 	if err != nil {
 		return fingerprintRef{}, err
+	}
+	if len(olds) == 1 { // of several, none is what it came from
+		if _, err := t.exec(`update fingerprint set follows = $1 where id = $2`, olds[0], id); err != nil {
+			return fingerprintRef{}, fmt.Errorf("remember what a member follows: %w", err)
+		}
 	}
 	for _, old := range olds {
 		if _, err := t.exec(`insert into split_value (rule_id, fingerprint_id, value_hash, value, cohort_id) select v.rule_id, $1, v.value_hash, v.value, v.cohort_id from split_value v
@@ -120,7 +126,7 @@ func (t *Tx) splitsOf(fingerprintID int64) ([]splitOf, error) {
 // value.
 func (t *Tx) derive(parent fingerprintRef, s splitOf, f dlq.Fingerprint, value string) (fingerprintRef, bool, error) {
 	var cohort string
-	found, err := t.row(`select cohort_id from split_value where rule_id = $1 and fingerprint_id = $2 and value_hash = $3`, []any{s.rule, parent.id, dlq.SplitHash(value)}, &cohort)
+	found, err := t.row(`select coalesce(c.merged_into, c.id) from split_value v join cohort c on c.id = v.cohort_id where v.rule_id = $1 and v.fingerprint_id = $2 and v.value_hash = $3`, []any{s.rule, parent.id, dlq.SplitHash(value)}, &cohort)
 	if err != nil || !found {
 		return parent, false, err
 	}
@@ -164,10 +170,17 @@ func (t *Tx) headPart(cohort string, member int64, f dlq.Fingerprint) error {
 // a split moves its documents, one that has not moved yet stands where it stood
 // before, and that is no other defect.
 func (t *Tx) sameDefect(was entryRow, fp fingerprintRef) (bool, error) {
-	if fp.cohort == was.cohort || !slices.Contains(fp.from, was.fingerprintID) {
-		return fp.cohort == was.cohort, nil
-	}
 	var one int
+	if fp.cohort == was.cohort {
+		return true, nil
+	}
+	if !slices.Contains(fp.from, was.fingerprintID) {
+		part, err := t.row(`select 1 from refingerprint_part p join refingerprint r on r.id = p.refingerprint_id where r.state = 'moving' and r.after_id < $1 and p.from_cohort = $2 and p.to_cohort = $3 limit 1`, []any{was.id, was.cohort, fp.cohort}, &one)
+		if err != nil {
+			return false, fmt.Errorf("find the move to a new fingerprint: %w", err)
+		}
+		return part, nil
+	}
 	moving, err := t.row(`select 1 from split_value v join grouping_rule r on r.id = v.rule_id where v.fingerprint_id = $1 and r.state = 'moving' and r.after_id < $2 limit 1`, []any{was.fingerprintID, was.id}, &one)
 	if err != nil {
 		return false, fmt.Errorf("find the split that moves: %w", err)
@@ -187,8 +200,9 @@ type groupingCohort struct {
 func (t *Tx) liveCohort(by dlq.Actor, id string) (groupingCohort, error) {
 	var c groupingCohort
 	var into sql.NullString
+	algorithm, digest, _ := strings.Cut(id, ":")
 	found, err := t.row(`select id, merged_into, review, error_type, template, confidence, frame, source_id, grouping, first_seen, last_seen from cohort
-		where id = $1 or id = (select cohort_id from fingerprint where algorithm || ':' || digest = $1)`, []any{id}, &c.id, &into, &c.review, &c.errorType, &c.template, &c.confidence, &c.frame, &c.sourceID, &c.grouping, &c.firstSeen, &c.lastSeen)
+		where id = $1 or id = (select cohort_id from fingerprint where algorithm = $2 and digest = $3)`, []any{id, algorithm, digest}, &c.id, &into, &c.review, &c.errorType, &c.template, &c.confidence, &c.frame, &c.sourceID, &c.grouping, &c.firstSeen, &c.lastSeen)
 	if err != nil {
 		return c, fmt.Errorf("find cohort: %w", err)
 	}
@@ -208,11 +222,28 @@ func (t *Tx) liveCohort(by dlq.Actor, id string) (groupingCohort, error) {
 // seesWhole refuses somebody who sees only a part of a cohort, and tells one who
 // sees none of it nothing.
 func (t *Tx) seesWhole(by dlq.Actor, cohortID string) error {
-	if len(by.Sources) == 0 {
-		return nil
+	seen, err := t.seesSources(by, cohortID)
+	if err == nil && !seen && len(by.Sources) > 0 {
+		err = dlq.Errorf(dlq.KindNotFound, "there is no such cohort")
 	}
-	seen, hidden := false, false
-	err := each(t.ctx, t, `select distinct s.name from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id where f.cohort_id = $1 order by s.name`, []any{cohortID}, func(rows *sql.Rows) error {
+	return err
+}
+
+// seesNothingElse refuses somebody who does not see all that a cohort holds,
+// which may be nothing.
+func (t *Tx) seesNothingElse(by dlq.Actor, cohortID string) error {
+	_, err := t.seesSources(by, cohortID)
+	return err
+}
+
+// seesSources says whether somebody sees a document of a cohort, and refuses where
+// it has others.
+func (t *Tx) seesSources(by dlq.Actor, cohortID string) (seen bool, err error) {
+	if len(by.Sources) == 0 {
+		return true, nil
+	}
+	hidden := false
+	err = each(t.ctx, t, `select distinct s.name from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id where f.cohort_id = $1 order by s.name`, []any{cohortID}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		if by.SeesSource(name) {
@@ -224,13 +255,13 @@ func (t *Tx) seesWhole(by dlq.Actor, cohortID string) error {
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("find the sources of a cohort: %w", err)
-	case !seen:
-		return dlq.Errorf(dlq.KindNotFound, "there is no such cohort")
+		return false, fmt.Errorf("find the sources of a cohort: %w", err)
+	case hidden && seen:
+		return seen, dlq.Errorf(dlq.KindForbidden, "this cohort also has documents of sources that are not yours; somebody who sees all of them can merge or split it")
 	case hidden:
-		return dlq.Errorf(dlq.KindForbidden, "this cohort also has documents of sources that are not yours; somebody who sees all of them can merge or split it")
+		return seen, dlq.Errorf(dlq.KindNotFound, "there is no such cohort")
 	}
-	return nil
+	return seen, nil
 }
 
 // groupingMoved refuses a decision about a grouping that has changed since the

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -91,6 +92,9 @@ func (t *Tx) mergeOne(by dlq.Actor, r dlq.MergeRequest, rule string, stays, othe
 	}
 	d := t.job.cohort(stays.id)
 	d.firstSeen, d.lastSeen = earliest(d.firstSeen, other.firstSeen), max(d.lastSeen, other.lastSeen)
+	if waits := t.batch.cohorts[other.id]; waits != nil { // of this batch, and not in its row yet
+		d.firstSeen, d.lastSeen = earliest(d.firstSeen, waits.firstSeen), max(d.lastSeen, waits.lastSeen)
+	}
 	// Those that went into the other one go on with it, so that every cohort that
 	// is no more names the one that is.
 	if err := t.goOnWith(rule, other.id, stays.id); err != nil {
@@ -163,6 +167,9 @@ func (t *Tx) splitCohort(by dlq.Actor, r dlq.SplitRequest) (dlq.GroupingRule, er
 	if err != nil {
 		return rule, err
 	}
+	if err := t.notTooDeep(was.id); err != nil {
+		return rule, err
+	}
 	parts, err := t.addParts(rule.ID, was, r)
 	if err != nil {
 		return rule, err
@@ -189,6 +196,18 @@ func (t *Tx) splitCohort(by dlq.Actor, r dlq.SplitRequest) (dlq.GroupingRule, er
 		}
 	}
 	return rule, t.audit(by, auditEntry{action: "cohort.split", cohort: was.id, reason: r.Reason, detail: map[string]any{"rule": rule.ID, "by": r.By.String(), "values": valueCount(len(r.Values)), "cohorts": rule.Others}})
+}
+
+// notTooDeep refuses a split that would never take effect.
+func (t *Tx) notTooDeep(cohortID string) error {
+	var deepest int
+	if _, err := t.row(`select coalesce(max(length(digest) - length(replace(digest, '/', ''))), 0) from fingerprint where cohort_id = $1`, []any{cohortID}, &deepest); err != nil {
+		return fmt.Errorf("count splits of splits: %w", err)
+	}
+	if deepest >= deepestSplit {
+		return dlq.Errorf(dlq.KindConflict, "this cohort is the part of a part, %d times over, and cannot be split again; undo one of the splits above it", deepest)
+	}
+	return nil
 }
 
 // addParts makes the cohorts that a split sends documents to: a cohort a value,
@@ -268,8 +287,10 @@ func (t *Tx) undoGrouping(by dlq.Actor, cohortID, ruleID, reason string) (dlq.Gr
 	if found {
 		return rule, dlq.Errorf(dlq.KindConflict, "a later %s is about the same cohorts; undo that one first (%s)", laterKind, later)
 	}
-	if err := t.seesWhole(by, rule.CohortID); err != nil {
-		return rule, err
+	for _, id := range append([]string{rule.CohortID}, rule.Others...) {
+		if err := t.seesNothingElse(by, id); err != nil {
+			return rule, err
+		}
 	}
 	if rule.Kind == dlq.GroupingMerge {
 		err = t.unmerge(rule)
@@ -307,8 +328,11 @@ func (t *Tx) unmerge(rule dlq.GroupingRule) error {
 		return fmt.Errorf("find what the merge moved: %w", err)
 	}
 	for _, from := range rule.Others {
-		members, err := t.withDerivedSince(back[from], rule)
+		members, err := t.withDerivedSince(back[from], from, rule)
 		if err != nil {
+			return err
+		}
+		if err := t.replaysBack(members, rule.CohortID, from); err != nil {
 			return err
 		}
 		if err := t.moveMembers(members, rule.CohortID, from); err != nil {
@@ -322,34 +346,66 @@ func (t *Tx) unmerge(rule dlq.GroupingRule) error {
 	return t.timesAnew(rule)
 }
 
-// withDerivedSince adds to members of a merged cohort what splits derived from
-// them since: those are undone by now, and left them in the cohort of the merge.
-func (t *Tx) withDerivedSince(members []int64, rule dlq.GroupingRule) ([]int64, error) {
+// withDerivedSince adds to members of a merged cohort what came to be of them
+// since: what splits derived, which are undone by now; what a split that sends to
+// that cohort derived for a value that was new; and what goes on for one of them
+// under a newer algorithm.
+func (t *Tx) withDerivedSince(members []int64, from string, rule dlq.GroupingRule) ([]int64, error) {
 	all := slices.Clone(members)
+	sent, err := t.ids(`select f.id from fingerprint f join split_value v on v.rule_id = f.rule_id and v.fingerprint_id = f.parent_id and v.value_hash = substr(f.digest, -12)
+		where f.cohort_id = $1 and v.cohort_id = $2 order by f.id`, rule.CohortID, from)
+	if err != nil {
+		return nil, err
+	}
+	add := func(ids []int64) {
+		for _, id := range ids {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	add(sent)
 	for i := 0; i < len(all); i++ {
-		derived, err := t.ids(`select f.id from fingerprint f join grouping_rule r on r.id = f.rule_id where f.parent_id = $1 and f.cohort_id = $2
-			and r.seq > (select seq from grouping_rule where id = $3) order by f.id`, all[i], rule.CohortID, rule.ID)
+		derived, err := t.ids(`select f.id from fingerprint f left join grouping_rule r on r.id = f.rule_id where f.cohort_id = $2
+			and (f.follows = $1 or f.parent_id = $1 and r.seq > (select seq from grouping_rule where id = $3)) order by f.id`, all[i], rule.CohortID, rule.ID)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, derived...)
+		add(derived)
 	}
 	return all, nil
 }
 
-// unsplit gives what the split derived to the cohort that was split. Nothing is
-// rewritten: the derived members stay, as members of it.
+// replaysBack takes the replays along that were made while cohorts were one: they
+// name the cohort that stayed, and are about members that leave it again.
+func (t *Tx) replaysBack(members []int64, merged, from string) error {
+	ids, err := json.Marshal(members)
+	if err != nil {
+		return fmt.Errorf("name the members: %w", err)
+	}
+	for column, attempt := range map[string]string{"failed_cohort": "failed_attempt", "outcome_cohort": "outcome_attempt"} {
+		if _, err := t.exec(`update redrive set `+column+` = $1 where failed_cohort in ($1, $2) and `+column+` = $2
+			and (select c.fingerprint_id from attempt a join cell c on c.id = a.cell_id where a.id = redrive.`+attempt+`) in (select value from json_each($3))`, from, merged, string(ids)); err != nil {
+			return fmt.Errorf("give replays back: %w", err)
+		}
+	}
+	return nil
+}
+
+// unsplit gives all that a part holds to the cohort that was split: what this
+// split derived, and what later ones, which are undone by now, derived from that.
+// Nothing is rewritten: the derived members stay, as members of it.
 func (t *Tx) unsplit(rule dlq.GroupingRule) error {
 	for _, part := range rule.Others {
-		members, err := t.ids(`select id from fingerprint where cohort_id = $1 and rule_id = $2 order by id`, part, rule.ID)
+		members, err := t.membersOf(part)
 		if err != nil {
 			return err
 		}
 		if err := t.moveMembers(members, part, rule.CohortID); err != nil {
 			return err
 		}
-		if _, err := t.exec(`update cohort set merged_into = $1 where id = $2`, rule.CohortID, part); err != nil {
-			return fmt.Errorf("undo the split: %w", err)
+		if err := t.goOnWith(rule.ID, part, rule.CohortID); err != nil {
+			return err
 		}
 	}
 	if _, err := t.exec(`update fingerprint set splits = splits - 1 where id in (select fingerprint_id from split_value where rule_id = $1)`, rule.ID); err != nil {

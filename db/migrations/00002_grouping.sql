@@ -17,7 +17,6 @@ create table grouping_rule (
     undone_at  integer,
     undone_by  text    not null default ''
 );
-create index grouping_rule_cohort on grouping_rule (cohort_id, seq);
 create index grouping_rule_moving on grouping_rule (id) where state = 'moving';
 
 -- Which cohorts a rule is about, and where each stood before it.
@@ -58,6 +57,8 @@ create index cohort_merged on cohort (merged_into) where merged_into is not null
 -- A member that a split derived, and the member that it was derived from.
 alter table fingerprint add column parent_id integer references fingerprint (id);
 alter table fingerprint add column rule_id text;
+-- The member of an older algorithm that it goes on for, where that is one.
+alter table fingerprint add column follows integer references fingerprint (id);
 -- How many splits in force name it: nearly always none, and then an arrival
 -- need not ask.
 alter table fingerprint add column splits integer not null default 0;

@@ -195,3 +195,21 @@ func TestAMoveToANewFingerprintGoesOnAfterARestart(t *testing.T) {
 	}
 	o.MustHold(t)
 }
+
+func TestUndoingAMergeTakesWhatGoesOnForItsMembers(t *testing.T) {
+	o := newOffice(t)
+	a := o.park(wide).Cohort
+	b := o.Park(t, dlqtest.Doc("b"), dlqtest.Defect("Other"), dlqtest.With(func(e *dlq.Envelope) { e.ErrorMessage = "something else" })).Cohort
+	if _, err := o.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: a, Others: []string{b}, Reason: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	o.useSecond()
+	o.refingerprint()
+	if _, err := o.UndoGrouping(background, dlqtest.Reviewer, a, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if x, y := o.stuck(a), o.stuck(b); x != 1 || y != 1 {
+		t.Errorf("%d and %d, want one each", x, y)
+	}
+	o.MustHold(t)
+}

@@ -258,3 +258,66 @@ func placeAsBefore(o *office, rule dlq.GroupingRule) error {
 	}
 	return o.FinishSplit(background, rule.ID)
 }
+
+func TestUndoingNestedSplitsBringsEverythingBack(t *testing.T) {
+	o, cohort := both(t)
+	fresh := date
+	fresh.parser = "sheet@2"
+	o.park(fresh)
+	first := o.split(cohort, dlq.SplitBy{Attribute: dlq.SplitTemplate}, "cannot read a date in row <int>")
+	o.move()
+	second := o.split(first.Others[0], dlq.SplitBy{Attribute: dlq.SplitVersion, Component: "parser"}, "sheet@2")
+	o.move()
+	for _, c := range []string{first.Others[0], cohort} {
+		if _, err := o.UndoGrouping(background, dlqtest.Reviewer, c, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := o.stuck(cohort); got != 20 {
+		t.Errorf("%d are in the cohort after both were undone, want all 20", got)
+	}
+	if c := o.cohort(second.Others[0]); c.ID != cohort {
+		t.Error("the address of the part of the part does not lead there")
+	}
+	o.MustHold(t)
+}
+
+func TestAValueThatIsNewAfterItsPartWasMergedIsNotLost(t *testing.T) {
+	o := newOffice(t)
+	cohort := o.park(wide).Cohort
+	rule := o.split(cohort, dlq.SplitBy{Attribute: dlq.SplitTemplate}, "cannot read a date in row <int>")
+	o.move()
+	part := rule.Others[0]
+	if _, err := o.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: cohort, Others: []string{part}, Reason: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	if r := o.park(date); r.Cohort != cohort || o.stuck(cohort) != 2 {
+		t.Errorf("it is in %s, and the cohort has %d", r.Cohort, o.stuck(cohort))
+	}
+	o.MustHold(t)
+	if _, err := o.UndoGrouping(background, dlqtest.Reviewer, cohort, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := o.stuck(cohort), o.stuck(part); a != 1 || b != 1 {
+		t.Errorf("%d and %d after the merge was undone, want one each", a, b)
+	}
+	o.MustHold(t)
+}
+
+func TestWhoSeesAPartOfARuleDoesNotUndoIt(t *testing.T) {
+	o, cohort := both(t)
+	wiki := dlqtest.Only(dlqtest.Reviewer, "wiki")
+	rule, err := o.SplitCohort(background, wiki, dlq.SplitRequest{CohortID: cohort, By: dlq.SplitBy{Attribute: dlq.SplitTemplate}, Values: []string{"cannot read a date in row <int>"}, Reason: "two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.move()
+	hidden := date
+	hidden.source = "leases"
+	if r := o.park(hidden); r.Cohort != rule.Others[0] {
+		t.Fatal("the hidden document is elsewhere")
+	}
+	if _, err := o.UndoGrouping(background, wiki, cohort, rule.ID, ""); dlq.KindOf(err) != dlq.KindForbidden {
+		t.Errorf("a rule about documents of others was undone: %v", err)
+	}
+}

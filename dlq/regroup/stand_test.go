@@ -34,7 +34,7 @@ func (o *office) restart() { o.DB = o.Reopen(o.t) }
 
 // failure is what a test says of one document that failed.
 type failure struct {
-	doc, message, parser, contentType, caller string
+	doc, message, parser, contentType, caller, source string
 }
 
 // park sends the failure through the intake, as a pipeline does.
@@ -44,12 +44,15 @@ func (o *office) park(f failure) dlq.Receipt {
 		o.n++
 		f.doc = fmt.Sprintf("doc-%d", o.n)
 	}
+	if f.source == "" {
+		f.source = "wiki"
+	}
 	if f.caller == "" {
 		f.caller = "ingest"
 	}
 	trace := "Traceback (most recent call last):\n  File \"/srv/worker/" + f.caller + ".py\", line 80, in run\n    handle(doc)\n  File \"/srv/worker/handle.py\", line 11, in handle\n    return load(doc)\n" +
 		"  File \"/srv/lib/sheet/load.py\", line 42, in load\n    rows = cells(sheet)\n  File \"/srv/lib/sheet/cells.py\", line 7, in cells\n    raise SheetError(text)\nsheet.SheetError: " + f.message + "\n"
-	body, err := json.Marshal(map[string]any{"source": "wiki", "doc_id": f.doc, "stack_trace": trace, "error_message": f.message, "parser_version": f.parser, "content_type": f.contentType,
+	body, err := json.Marshal(map[string]any{"source": f.source, "doc_id": f.doc, "stack_trace": trace, "error_message": f.message, "parser_version": f.parser, "content_type": f.contentType,
 		"last_seen_at": o.Now().Format(time.RFC3339Nano)})
 	if err != nil {
 		o.t.Fatal(err)
