@@ -124,18 +124,23 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 	}
 	var parts []string
 	for _, status := range f.statuses {
-		parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from entry e where "+f.sqlOf([]dlq.Status{status})+most+")")
+		from, where := "entry e", f.sqlOf([]dlq.Status{status})
+		if slices.Contains(f.byCells, status) {
+			from = "cell c cross join entry e on e.cell_id = c.id and e.status = '" + string(status) + "'"
+			where = strings.Join(slices.Concat(f.cells, []string{"c." + string(status) + " > 0"}, f.where), " and ")
+		}
+		parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from "+from+" where "+where+most+")")
 	}
 	return "(select id from (" + strings.Join(parts, " union all ") + ") order by place" + direction + ", id" + direction + " limit " + f.arg(limit) + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 }
 
 // cellsRare is how many entries the cells of a query may have at most so that a
 // list begins with them. Reading n of N costs n; the order of the list comes
-// upon a page of them after N/n times as many rows as a page has. Where that is
-// less, the order is read.
+// upon a page of them after N/n times as many rows as a page has, each of which
+// costs two fifths of one that is read. Where that is less, the order is read.
 const (
 	cellsRare = 20_000
-	pageUsual = 50
+	pageCosts = 20
 )
 
 // beginWithCells looks up in the rollup how many entries the cells of a query
@@ -145,16 +150,38 @@ func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by d
 		return nil
 	}
 	rolled, _ := f.rolledUp(q, by)
+	found := make([]int64, len(dlq.Statuses))
 	var n, all int64
-	if _, err := s.one(ctx, "select ("+rolled.countCells()+"), (select coalesce(max(id), 0) from entry)", rolled.args, &n, &all); err != nil {
+	into := []any{&all}
+	for i := range found {
+		into = append(into, &found[i])
+	}
+	if _, err := s.one(ctx, rolled.countCellsByState(), rolled.args, into...); err != nil {
 		return fmt.Errorf("count what cells hold: %w", err)
 	}
-	if n > cellsRare || n*n > pageUsual*all {
+	few := func(n int64) bool { return n <= cellsRare && n*n <= pageCosts*all }
+	var some []dlq.Status
+	for i, status := range dlq.Statuses {
+		if n += found[i]; found[i] > 0 {
+			some = append(some, status)
+		}
+		if found[i] > 0 && few(found[i]) {
+			f.byCells = append(f.byCells, status)
+		}
+	}
+	if !few(n) {
+		f.narrow(some)
 		return nil
 	}
 	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.withStates(f.statuses), " and ")
 	f.cells = nil
 	return nil
+}
+
+// narrow leaves out the states in which nothing matches.
+func (f *filter) narrow(some []dlq.Status) {
+	f.statuses = slices.DeleteFunc(slices.Clone(f.statuses), func(s dlq.Status) bool { return !slices.Contains(some, s) })
+	f.said = true
 }
 
 // CountEntries counts what a query matches, exactly. What cells and states
@@ -219,6 +246,24 @@ func (f *filter) withStates(statuses []dlq.Status) []string {
 		return append(slices.Clone(f.cells), condition)
 	}
 	return f.cells
+}
+
+// countCellsByState adds up the counters of cells state by state, after the
+// newest entry's id: 0 of a state that the query does not let through.
+func (f *filter) countCellsByState() string {
+	columns := []string{"(select coalesce(max(id), 0) from entry)"}
+	for _, status := range dlq.Statuses {
+		column := "0"
+		if slices.Contains(f.statuses, status) {
+			column = "coalesce(sum(c." + string(status) + "), 0)"
+		}
+		columns = append(columns, column)
+	}
+	where := f.cells
+	if condition := inStates("c", f.statuses); condition != "" {
+		where = append(slices.Clone(where), condition)
+	}
+	return "select " + strings.Join(columns, ", ") + " from cell c where " + strings.Join(where, " and ")
 }
 
 // exactFilter is filter for what acts on a set or hands it out: it waits for a

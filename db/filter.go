@@ -22,9 +22,10 @@ type filter struct {
 	args     []any
 	members  map[string][]int64 // of the cohorts that the query names
 	texts    map[textSought]textFound
-	searched int64 // the newest document that texts were looked for in
-	decided  bool  // the dispositions that the query names are those of few entries
-	page     bool  // a page of a list is read, and not everything
+	searched int64        // the newest document that texts were looked for in
+	decided  bool         // the dispositions that the query names are those of few entries
+	page     bool         // a page of a list is read, and not everything
+	byCells  []dlq.Status // of which a page begins with the cells, because few entries match
 	// driver selects the ids of at most a few entries, among which are all that
 	// the query matches: then those are read, and no order of an index.
 	driver string
@@ -63,8 +64,13 @@ func (f *filter) sqlOf(statuses []dlq.Status) string {
 	if f.said || len(statuses) < len(f.statuses) {
 		where = append(where, f.plus()+statusIn(statuses))
 	}
-	if len(f.cells) > 0 {
-		where = append(where, f.cellPlus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.withStates(statuses), " and ")+")")
+	switch {
+	case len(f.cells) == 0:
+	case f.page && f.driver == "":
+		// Held against each entry that a page comes to: all cells would be more.
+		where = append(where, "exists (select 1 from cell c where c.id = e.cell_id and "+strings.Join(f.cells, " and ")+")")
+	default:
+		where = append(where, f.plus()+"e.cell_id in (select c.id from cell c where "+strings.Join(f.withStates(statuses), " and ")+")")
 	}
 	if len(where) == 0 {
 		return "1 = 1"
@@ -78,15 +84,6 @@ func (f *filter) plus() string {
 		return "+"
 	}
 	return ""
-}
-
-// cellPlus keeps the cells from choosing an index in a page of a list: there
-// they are many entries, else they were the driver.
-func (f *filter) cellPlus() string {
-	if f.page {
-		return "+"
-	}
-	return f.plus()
 }
 
 // from names the entries that the condition is held against, as e.
