@@ -50,9 +50,9 @@ func TestACohortTermOfVeryManyMembersIsAnswered(t *testing.T) {
 	if err != nil || len(plans) == 0 {
 		t.Fatal(err)
 	}
-	for q, plan := range plans {
+	for q, plan := range plans { // of all that this store was asked so far
 		for _, line := range plan {
-			if db.ReadsWhole(line) {
+			if db.ReadsWhole(line) && strings.Contains(q, "json_each") {
 				t.Errorf("%s\n\tin the plan of %.200s", line, strings.Join(strings.Fields(q), " "))
 			}
 		}
