@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,7 +144,7 @@ func (r ExportedRow) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(more, &extra); err != nil {
 		return nil, err
 	}
-	for name, value := range extra {
+	for _, name := range slices.Sorted(maps.Keys(extra)) { // two exports are equal
 		if _, taken := named[name]; taken || name == "" {
 			continue
 		}
@@ -152,7 +153,7 @@ func (r ExportedRow) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 		b = append(b[:len(b)-1], ',')
-		b = append(append(append(b, key...), ':'), value...)
+		b = append(append(append(b, key...), ':'), extra[name]...)
 		b = append(b, '}')
 	}
 	return b, nil
