@@ -129,7 +129,17 @@ func (t *Tx) deploy(sourceID int64, r dlq.DeploymentReport, dated bool) (began [
 	for i := range after {
 		after[i].Again, after[i].Beside = false, false
 	}
-	if err := t.keepReport(sourceID, r, stopped, len(later) == 0); err != nil {
+	// What runs now and did not before: of one report, its own version at most.
+	ranOn := map[string]bool{}
+	for _, d := range before {
+		ranOn[d.Version] = ranOn[d.Version] || d.StoppedAt.IsZero()
+	}
+	for _, d := range after {
+		if d.StoppedAt.IsZero() && !ranOn[d.Version] {
+			began = append(began, d.Version)
+		}
+	}
+	if err := t.keepReport(sourceID, r, stopped, len(later) == 0, len(began) > 0); err != nil {
 		return nil, false, err
 	}
 	if slices.Equal(before, after) {
@@ -142,10 +152,6 @@ func (t *Tx) deploy(sourceID int64, r dlq.DeploymentReport, dated bool) (began [
 		if _, err := t.exec(`insert into deployment (source_id, component, version, started_at, stopped_at, actor) values ($1, $2, $3, $4, $5, $6)`,
 			sourceID, d.Component, d.Version, ms(d.StartedAt), msOrNull(d.StoppedAt), d.Actor); err != nil {
 			return nil, false, fmt.Errorf("record deployment: %w", err)
-		}
-		ranOn := func(b dlq.Deployment) bool { return b.StoppedAt.IsZero() && b.Version == d.Version }
-		if d.StoppedAt.IsZero() && !slices.ContainsFunc(before, ranOn) {
-			began = append(began, d.Version)
 		}
 	}
 	return began, true, nil
@@ -197,10 +203,12 @@ const sameReportWithin = 5 * time.Minute
 // keepReport keeps what was said. A pipeline says at each of its starts what
 // runs, and one that cannot start says it all the time: of equal reports in a
 // row within a few minutes the first and the last are kept. The last is, because
-// a report that comes late can fall between them.
-func (t *Tx) keepReport(sourceID int64, r dlq.DeploymentReport, stopped any, newest bool) error {
+// a report that comes late can fall between them. One from which on a version runs
+// that did not is kept as such, under a number that is greater than all before:
+// stretches are made anew, and their ids with them.
+func (t *Tx) keepReport(sourceID int64, r dlq.DeploymentReport, stopped any, newest, began bool) error {
 	var equal, first int64
-	if newest {
+	if newest && !began {
 		if _, err := t.row(`select count(*), coalesce(min(at), 0) from (select at, version, stopped from deployment_report where source_id = $1 and component = $2 order by at desc, id desc limit 2)
 			where version = $3 and stopped is $4`, []any{sourceID, r.Component, r.Version, stopped}, &equal, &first); err != nil {
 			return fmt.Errorf("find equal reports: %w", err)
@@ -213,8 +221,8 @@ func (t *Tx) keepReport(sourceID int64, r dlq.DeploymentReport, stopped any, new
 		}
 		return nil
 	}
-	if _, err := t.exec(`insert into deployment_report (source_id, component, version, stopped, at, received_at, actor) values ($1, $2, $3, $4, $5, $6, $7)`,
-		sourceID, r.Component, r.Version, stopped, ms(r.At), ms(t.now), r.Actor); err != nil {
+	if _, err := t.exec(`insert into deployment_report (source_id, component, version, stopped, began, at, received_at, actor) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		sourceID, r.Component, r.Version, stopped, began, ms(r.At), ms(t.now), r.Actor); err != nil {
 		return fmt.Errorf("keep the report of a deployment: %w", err)
 	}
 	return nil

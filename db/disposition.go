@@ -10,15 +10,15 @@ import (
 
 // dispositionRow is a disposition that stands, and what it stands on.
 type dispositionRow struct {
-	id              string
-	entryID         int64  // 0 of a cohort's
-	cohortID        string // of an entry's: the cohort that the entry is in now
-	afterDeployment int64
-	decided         dlq.Decided
+	id          string
+	entryID     int64  // 0 of a cohort's
+	cohortID    string // of an entry's: the cohort that the entry is in now
+	afterReport int64
+	decided     dlq.Decided
 }
 
 // The reason is read from beside the audit trail, where an erasure removes it.
-const dispositionColumns = `d.id, coalesce(d.entry_id, 0), coalesce(d.cohort_id, (select f.cohort_id from entry e join fingerprint f on f.id = e.fingerprint_id where e.id = d.entry_id)), d.after_deployment,
+const dispositionColumns = `d.id, coalesce(d.entry_id, 0), coalesce(d.cohort_id, (select f.cohort_id from entry e join fingerprint f on f.id = e.fingerprint_id where e.id = d.entry_id)), d.after_report,
 	d.kind, d.until_kind, d.until_at, d.open_then, d.decided_at, d.actor, coalesce((select body from reason where audit_seq = d.audit_seq), '')`
 
 func dispositionsWhere(ctx context.Context, r reader, where string, args ...any) ([]dispositionRow, error) {
@@ -27,7 +27,7 @@ func dispositionsWhere(ctx context.Context, r reader, where string, args ...any)
 		var d dispositionRow
 		var until sql.NullInt64
 		var at int64
-		if err := rows.Scan(&d.id, &d.entryID, &d.cohortID, &d.afterDeployment, &d.decided.Disposition, &d.decided.Until, &until, &d.decided.OpenThen, &at, &d.decided.By, &d.decided.Reason); err != nil {
+		if err := rows.Scan(&d.id, &d.entryID, &d.cohortID, &d.afterReport, &d.decided.Disposition, &d.decided.Until, &until, &d.decided.OpenThen, &at, &d.decided.By, &d.decided.Reason); err != nil {
 			return err
 		}
 		d.decided.Date, d.decided.At = fromNullMS(until), moment(at)
@@ -139,8 +139,8 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 	if _, err := t.row(`select max(seq) from audit`, nil, &seq); err != nil {
 		return false, fmt.Errorf("find the decision in the audit trail: %w", err)
 	}
-	if _, err := t.row(`select coalesce(max(id), 0) from deployment`, nil, &newest); err != nil {
-		return false, fmt.Errorf("find the newest deployment: %w", err)
+	if newest, err = t.newestDeployment(); err != nil {
+		return false, err
 	}
 	if open, err = t.openDocuments(cohortID); err != nil {
 		return false, err
@@ -149,7 +149,7 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 	if entryID != 0 {
 		ofEntry, ofCohort = entryID, nil
 	}
-	if _, err := t.exec(`insert into disposition (id, entry_id, cohort_id, kind, until_kind, until_at, open_then, after_deployment, decided_at, actor, audit_seq)
+	if _, err := t.exec(`insert into disposition (id, entry_id, cohort_id, kind, until_kind, until_at, open_then, after_report, decided_at, actor, audit_seq)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, t.newID(), ofEntry, ofCohort, n.Disposition, n.Until, msOrNull(n.Date), open, newest, ms(t.now), by.Name, seq); err != nil {
 		return false, fmt.Errorf("keep a disposition: %w", err)
 	}
@@ -327,20 +327,30 @@ func (t *Tx) doubledDispositions(limit int) ([]dispositionRow, error) {
 	return dispositionsWhere(t.ctx, t, `d.id in (`+placeholders(len(ids))+`) order by d.id`, ids...)
 }
 
+// newestDeployment is the number of the newest report with which a version began
+// to run. The register's own rows have no number that lasts.
+func (t *Tx) newestDeployment() (int64, error) {
+	var n int64
+	if _, err := t.row(`select coalesce(max(id), 0) from deployment_report where began = 1`, nil, &n); err != nil {
+		return 0, fmt.Errorf("find the newest deployment: %w", err)
+	}
+	return n, nil
+}
+
 // endByCode holds the deployments that came since against what waits for code.
 // What they do not end is not held against them again.
 func (t *Tx) endByCode(limit int) (int, error) {
-	var newest int64
-	if _, err := t.row(`select coalesce(max(id), 0) from deployment`, nil, &newest); err != nil {
-		return 0, fmt.Errorf("find the newest deployment: %w", err)
+	newest, err := t.newestDeployment()
+	if err != nil {
+		return 0, err
 	}
-	waiting, err := dispositionsWhere(t.ctx, t, `d.until_kind = 'code' and d.after_deployment < $1 order by d.after_deployment, d.id limit $2`, newest, limit)
+	waiting, err := dispositionsWhere(t.ctx, t, `d.until_kind = 'code' and d.after_report < $1 order by d.after_report, d.id limit $2`, newest, limit)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	for _, d := range waiting {
-		runs, err := t.otherCodeRuns(d)
+		runs, upTo, err := t.otherCodeRuns(d, newest)
 		if err != nil {
 			return n, err
 		}
@@ -351,16 +361,20 @@ func (t *Tx) endByCode(limit int) (int, error) {
 			n++
 			continue
 		}
-		if _, err := t.exec(`update disposition set after_deployment = $1 where id = $2`, newest, d.id); err != nil {
+		if _, err := t.exec(`update disposition set after_report = $1 where id = $2`, upTo, d.id); err != nil {
 			return n, fmt.Errorf("remember what was deployed: %w", err)
 		}
 	}
 	return n, nil
 }
 
+// deploymentsHeld is how many deployments are held against a disposition at once.
+const deploymentsHeld = 2000
+
 // otherCodeRuns says whether something was deployed since that is other code for
-// what a disposition stands on, in the source of its failures.
-func (t *Tx) otherCodeRuns(d dispositionRow) (bool, error) {
+// what a disposition stands on, in the source of its failures, and up to which
+// report that was looked at.
+func (t *Tx) otherCodeRuns(d dispositionRow, newest int64) (runs bool, upTo int64, err error) {
 	query, arg := `select distinct l.source_id, v.versions from fingerprint f join cell l on l.fingerprint_id = f.id join version_set v on v.id = l.version_set_id join cell_month m on m.cell_id = l.id
 		where f.cohort_id = $1 and m.status in ('parked', 'redriving', 'quarantined', 'archived') and m.entries > 0 order by l.source_id, v.versions limit 2000`, any(d.cohortID)
 	if d.entryID != 0 {
@@ -374,20 +388,24 @@ func (t *Tx) otherCodeRuns(d dispositionRow) (bool, error) {
 		under[source] = append(under[source], dlq.ParseVersions(versions))
 		return err
 	}); err != nil {
-		return false, fmt.Errorf("read what it failed under: %w", err)
+		return false, 0, fmt.Errorf("read what it failed under: %w", err)
 	}
-	runs := false
-	err := each(t.ctx, t, `select source_id, component, version from deployment where id > $1 order by id limit 2000`, []any{d.afterDeployment}, func(rows *sql.Rows) error {
+	n := 0
+	err = each(t.ctx, t, `select id, source_id, component, version from deployment_report where began = 1 and id > $1 order by id limit $2`, []any{d.afterReport, deploymentsHeld}, func(rows *sql.Rows) error {
 		var source int64
 		var component, version string
-		err := rows.Scan(&source, &component, &version)
+		n++
+		err := rows.Scan(&upTo, &source, &component, &version)
 		runs = runs || dlq.OtherCode(under[source], component, version)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("read what was deployed since: %w", err)
+		return false, 0, fmt.Errorf("read what was deployed since: %w", err)
 	}
-	return runs, nil
+	if n < deploymentsHeld {
+		upTo = newest
+	}
+	return runs, upTo, nil
 }
 
 // dispositionsPerDeployment is how many are looked at in the transaction of a

@@ -299,7 +299,15 @@ func orNothing(values []string, word string) []string {
 	return out
 }
 
+// membersNamed is how many members of a cohort stand in a condition one by one,
+// where the planner can count them. More are one argument: a text that begins
+// nearly every cohort's id names more than a statement takes arguments.
+const membersNamed = 64
+
 func (f *filter) memberList(value string) string {
+	if len(f.members[value]) > membersNamed {
+		return "select value from json_each(" + f.arg(jsonList(f.members[value])) + ")"
+	}
 	ids := make([]string, len(f.members[value]))
 	for i, id := range f.members[value] {
 		ids[i] = f.arg(id)

@@ -2,15 +2,14 @@ package dlq
 
 import (
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // ExportedRow is an entry as it is handed out, a line of NDJSON. It is the row
@@ -145,7 +144,7 @@ func (r ExportedRow) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(more, &extra); err != nil {
 		return nil, err
 	}
-	for name, value := range extra {
+	for _, name := range slices.Sorted(maps.Keys(extra)) { // two exports are equal
 		if _, taken := named[name]; taken || name == "" {
 			continue
 		}
@@ -154,7 +153,7 @@ func (r ExportedRow) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 		b = append(b[:len(b)-1], ',')
-		b = append(append(append(b, key...), ':'), value...)
+		b = append(append(append(b, key...), ':'), extra[name]...)
 		b = append(b, '}')
 	}
 	return b, nil
@@ -166,9 +165,9 @@ var ExportColumns = []string{"dlq_id", "status", "resolution", "source", "doc_id
 	"first_seen", "opened_at", "last_seen", "expires_at", "owner", "ticket", "marks", "content_hash", "payload_sha256", "payload_bytes", "payload_state", "payload_uri",
 	"source_version", "source_url", "source_updated_at", "cursor_at_arrival", "ingest_seq", "indexed_version", "confidence", "labels"}
 
-// Cells are the row's values for ExportColumns, each safe to open in a
-// spreadsheet. The long texts are left to NDJSON.
-func (r ExportedRow) Cells() []string {
+// cells are the row's values for ExportColumns. The long texts are left to
+// NDJSON.
+func (r ExportedRow) cells() []string {
 	marks := make([]string, len(r.Marks))
 	for i, m := range r.Marks {
 		marks[i] = string(m)
@@ -187,14 +186,10 @@ func (r ExportedRow) Cells() []string {
 	if r.Confidence != nil {
 		confidence = strconv.FormatFloat(*r.Confidence, 'f', -1, 64)
 	}
-	cells := []string{r.DLQID, string(r.Status), string(r.Resolution), r.Source, r.DocID, r.SenderID, string(r.Reason), string(r.ErrorClass), r.ErrorType, r.ErrorMessage, r.Stage, r.ContentType, r.Filename,
+	return []string{r.DLQID, string(r.Status), string(r.Resolution), r.Source, r.DocID, r.SenderID, string(r.Reason), string(r.ErrorClass), r.ErrorType, r.ErrorMessage, r.Stage, r.ContentType, r.Filename,
 		r.Connector, r.Parser, r.Chunker, r.Embedder, pairs(r.Versions), r.Processing, r.Cohort, r.Fingerprint, strconv.FormatInt(r.Attempts, 10), strconv.FormatInt(r.Arrivals, 10), strconv.FormatInt(r.RedriveCount, 10), strconv.Itoa(r.SameFailures),
 		moment(r.FirstSeen), moment(r.OpenedAt), moment(r.LastSeen), moment(r.ExpiresAt), r.Owner, r.Ticket, strings.Join(marks, " "), r.ContentHash, r.PayloadSHA, optional(r.PayloadBytes), string(r.PayloadState), r.PayloadURI,
 		r.SourceTag, r.SourceURL, moved, r.Cursor, optional(r.IngestSeq), r.Indexed, confidence, pairs(r.Labels)}
-	for i := range cells {
-		cells[i] = SafeCell(cells[i])
-	}
-	return cells
 }
 
 func pairs(m map[string]string) string {
@@ -204,17 +199,6 @@ func pairs(m map[string]string) string {
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
-}
-
-// SafeCell writes a text so that no spreadsheet takes it for a formula: one that
-// begins as a formula does has an apostrophe before it. NUL, which ends a text
-// for some readers, and what is not UTF-8 become the sign for it.
-func SafeCell(s string) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
-	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r\n\uFFFD＝＋－＠", first) {
-		return "'" + s
-	}
-	return s
 }
 
 // ExportFormat is how an export is written.
@@ -230,18 +214,16 @@ const (
 // columns' names, also where no row follows: the first page may be empty.
 func ExportTo(w io.Writer, format ExportFormat) func([]ExportedRow) error {
 	if format == ExportCSV {
-		lines, headed := csv.NewWriter(w), false
-		lines.UseCRLF = true
+		lines, headed := NewCSV(w), false
 		return func(page []ExportedRow) error {
 			if !headed {
 				headed = true
-				_ = lines.Write(ExportColumns) // its error stays with the writer
+				_ = lines.Row(ExportColumns...) // its error stays with the writer
 			}
 			for _, row := range page {
-				_ = lines.Write(row.Cells())
+				_ = lines.Row(row.cells()...)
 			}
-			lines.Flush()
-			return lines.Error()
+			return lines.Flush()
 		}
 	}
 	rows := json.NewEncoder(w)

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,22 @@ func TestAnExportedRowIsAnEnvelope(t *testing.T) {
 	}
 	if rules, ok := e.ValidationOutput.([]any); !ok || len(rules) != 1 {
 		t.Errorf("validation output became %T", e.ValidationOutput)
+	}
+}
+
+func TestTwoExportsOfARowAreEqualByteByByte(t *testing.T) {
+	extra := map[string]any{}
+	for i := range 20 {
+		extra["k"+strconv.Itoa(i)] = i
+	}
+	row := exported(func(_ *dlq.Entry, a *dlq.Attempt) { a.Detail.Extra = extra })
+	first, err := json.Marshal(row)
+	if err != nil || !strings.Contains(string(first), `"k0":0,"k1":1,"k10":10`) {
+		t.Fatalf("%s, %v", first, err)
+	}
+	for range 20 {
+		if again, err := json.Marshal(row); err != nil || !bytes.Equal(first, again) {
+			t.Fatalf("%s\n%s, %v", first, again, err)
+		}
 	}
 }

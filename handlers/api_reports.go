@@ -69,7 +69,7 @@ func (h *Handlers) versionReportCSV(c echo.Context) error {
 		return dlq.Invalid("the report is too large for one file", dlq.Fault{Pointer: "/source", Detail: "fewer sources, another content type or fewer months expected"})
 	}
 	var body bytes.Buffer
-	if err := writeVersionReport(web.NewCSV(&body), f); err != nil {
+	if err := writeVersionReport(dlq.NewCSV(&body), f); err != nil {
 		return err
 	}
 	header := c.Response().Header()
@@ -77,7 +77,7 @@ func (h *Handlers) versionReportCSV(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/csv; charset=utf-8", body.Bytes())
 }
 
-func writeVersionReport(out web.CSV, f versionReportFacts) error {
+func writeVersionReport(out dlq.CSV, f versionReportFacts) error {
 	if err := out.Row("source", "error_type", "failed_under", "runs_now", "month", "documents"); err != nil {
 		return err
 	}

@@ -19,16 +19,18 @@ create index fix_version on fix (component, version, cohort_id) where withdrawn_
 -- What was said of deployments, in the words of it: deployment is made from this,
 -- so that a report may come late, and come twice.
 create table deployment_report (
-    id          integer primary key,
+    id          integer primary key autoincrement, -- in the order of receipt, and never given twice
     source_id   integer not null references source (id),
     component   text    not null,
     version     text    not null,               -- empty: it only says what stopped
     stopped     text,                           -- JSON; null: every other version
+    began       integer not null default 0,     -- with its receipt the version ran, and had not just before
     at          integer not null,
     received_at integer not null,
     actor       text    not null
 );
 create index deployment_report_order on deployment_report (source_id, component, at, id);
+create index deployment_report_began on deployment_report (id) where began = 1;
 
 insert into deployment_report (source_id, component, version, stopped, at, received_at, actor)
     select source_id, component, version, '[]', started_at, started_at, actor from deployment order by started_at, id;

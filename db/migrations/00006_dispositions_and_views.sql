@@ -17,7 +17,7 @@ create table disposition (
     until_kind       text    not null,           -- empty: until it is taken off; document, code, date, doubles
     until_at         integer,                     -- of a date
     open_then        integer not null,            -- open documents of the cohort when it was decided
-    after_deployment integer not null,            -- the newest deployment that was held against it
+    after_report     integer not null,            -- the newest report with which a version began to run that was held against it
     decided_at       integer not null,
     actor            text    not null,
     audit_seq        integer not null references audit (seq),
@@ -29,7 +29,7 @@ create unique index disposition_of_entry on disposition (entry_id) where ended_a
 create unique index disposition_of_cohort on disposition (cohort_id) where ended_at is null and cohort_id is not null;
 create index disposition_by_date on disposition (until_at, id) where ended_at is null and until_kind = 'date';
 create index disposition_by_count on disposition (id) where ended_at is null and until_kind = 'doubles';
-create index disposition_by_code on disposition (after_deployment, id) where ended_at is null and until_kind = 'code';
+create index disposition_by_code on disposition (after_report, id) where ended_at is null and until_kind = 'code';
 
 -- Searches that somebody keeps under a name. The search is what stands in the
 -- address of its list after the question mark, without the place in it.
