@@ -285,16 +285,19 @@ func (l *cohortList) urgency(s *Store) string {
 		cells = " and " + l.only
 	}
 	stuckUnder := func(comparison string) string {
-		return `exists (select 1 from fingerprint m join cell c on c.fingerprint_id = m.id join version_of v on v.version_set_id = c.version_set_id
+		return `exists (select 1 from fingerprint m cross join cell c on c.fingerprint_id = m.id cross join version_of v on v.version_set_id = c.version_set_id
 			where m.cohort_id = k.id and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0 and v.component = x.component and v.version ` + comparison + cells + `)`
 	}
+	// Few cohorts have a fix: the others are told apart by one list, read once.
+	fixed := `k.id in (select coalesce(o.merged_into, o.id) from fix x join cohort o on o.id = x.cohort_id where x.withdrawn_at is null)`
 	rank := func(need dlq.Need) string { return fmt.Sprint(int(dlq.NeedDecided - need)) }
 	return `case when k.disposition <> '' then ` + rank(dlq.NeedDecided) + `
-		when exists (select 1 from alert a where a.state = 'firing' and a.subject = 'cohort:' || k.id` + l.visible("a.source_id") + `) then ` + rank(dlq.NeedLook) + `
-		when case when ` + days("dy.day = "+today) + ` >= ` + fmt.Sprint(dlq.FloodLeast) + ` then ` + days("dy.day = "+today) + ` * ` + fmt.Sprint(cohortDays-1) + ` >= ` + fmt.Sprint(dlq.FloodTimes) + ` * ` + days("dy.day > "+today+" - "+fmt.Sprint(cohortDays)+" and dy.day < "+today) + ` end then ` + rank(dlq.NeedLook) + `
-		when exists (select 1 from fix x where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
-		when exists (select 1 from fix x join deployment r on r.component = x.component and r.version = x.version and r.stopped_at is null
-			where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and c.source_id = r.source_id") + `
+		when 'cohort:' || k.id in (select a.subject from alert a where a.state = 'firing'` + l.visible("a.source_id") + `) then ` + rank(dlq.NeedLook) + `
+		when k.id in (select m.cohort_id from fingerprint_day dy join fingerprint m on m.id = dy.fingerprint_id where dy.day = ` + today + l.visible("dy.source_id") + ` group by m.cohort_id having sum(dy.arrivals) >= ` + fmt.Sprint(dlq.FloodLeast) + `)
+			and ` + days("dy.day = "+today) + ` * ` + fmt.Sprint(cohortDays-1) + ` >= ` + fmt.Sprint(dlq.FloodTimes) + ` * ` + days("dy.day > "+today+" - "+fmt.Sprint(cohortDays)+" and dy.day < "+today) + ` then ` + rank(dlq.NeedLook) + `
+		when ` + fixed + ` and exists (select 1 from fix x where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
+		when ` + fixed + ` and exists (select 1 from fix x join deployment r on r.component = x.component and r.version = x.version and r.stopped_at is null
+			where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and +c.source_id = r.source_id") + `
 			and not exists (select 1 from redrive t where t.failed_cohort in ` + withAbsorbed + ` and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
 		when ` + n + `.next_expiry < ` + l.arg(ms(s.Now().Add(dlq.ExpiresSoon))) + ` then ` + rank(dlq.NeedDeadline) + `
 		when ` + n + `.quarantined > 0 then ` + rank(dlq.NeedVerdict) + `

@@ -136,6 +136,18 @@ func questions() []question {
 			return atLeastOne(int(n), err)
 		}},
 		question{"choices of the filters", true, func(ctx context.Context, s *subject) error { _, err := s.store.FilterChoices(ctx); return err }},
+		question{"completion of a type", true, func(ctx context.Context, s *subject) error {
+			list, err := s.store.QueryValues(ctx, s.by, "type", "Err", 10)
+			return atLeastOne(len(list), err)
+		}},
+		question{"cohort page, fixes", true, func(ctx context.Context, s *subject) error {
+			_, err := s.store.Fixes(ctx, s.by, []string{s.cohort})
+			return err
+		}},
+		question{"report of versions, a year", true, func(ctx context.Context, s *subject) error {
+			list, _, err := s.store.VersionReport(ctx, s.by, dlq.VersionReportQuery{From: benchNow.AddDate(-1, 0, 0)}, 2000)
+			return atLeastOne(len(list), err)
+		}},
 		question{"what stopped", true, func(ctx context.Context, s *subject) error {
 			_, _, err := s.store.StoppedSince(ctx, benchNow.Add(-time.Hour))
 			return err

@@ -50,6 +50,13 @@ create index entry_cell_expiring on entry (cell_id, expires_at) where status = '
 -- A month of a cohort's days, without the years before it.
 create index fingerprint_day_recent on fingerprint_day (fingerprint_id, day, source_id, arrivals);
 
+-- What came today, of all cohorts. The number is not in it, and so no arrival
+-- moves it but the first of a day.
+create index fingerprint_day_by_day on fingerprint_day (day, fingerprint_id);
+
+-- Of an operation, what waits for its first delivery.
+create index redrive_unsent on redrive (operation_id) where state in ('pending', 'claimed') and sent_at is null;
+
 create index alert_of_subject on alert (subject) where state = 'firing';
 create index redrive_sent_of_cohort on redrive (failed_cohort, sent_at) where sent_at is not null;
 
