@@ -139,7 +139,7 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 // upon a page of them after N/n times as many rows as a page has, each of which
 // costs two fifths of one that is read. Where that is less, the order is read.
 const (
-	cellsRare = 20_000
+	cellsRare = 5_000
 	pageCosts = 20
 )
 
