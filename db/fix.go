@@ -18,8 +18,13 @@ const (
 	returnedMost  = 2000 // documents looked at to count those that came back
 )
 
+// ofCohort are the ids of the cohort $1 and of those that were merged into it:
+// what was declared of them stands for it.
+const ofCohort = `(select id from cohort where id = $1 or merged_into = $1)`
+
 // DeclareFix says of a cohort that a version of a component fixes it. Said
-// again while it stands, the note and the link are replaced.
+// again while it stands, be it of one that was merged into it, the note and the
+// link are replaced.
 func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d dlq.FixDeclaration) (id string, created bool, err error) {
 	if err := d.Check(); err != nil {
 		return "", false, err
@@ -31,7 +36,8 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 		}
 		detail := map[string]any{"component": d.Component, "version": d.Version}
 		var note, link string
-		found, err := tx.row(`select id, note, link from fix where cohort_id = $1 and component = $2 and version = $3 and withdrawn_at is null`, []any{cohortID, d.Component, d.Version}, &id, &note, &link)
+		found, err := tx.row(`select x.id, x.note, x.link from fix x where x.cohort_id in `+ofCohort+` and x.component = $2 and x.version = $3 and x.withdrawn_at is null
+			order by x.cohort_id = $1 desc, x.declared_at desc, x.id desc limit 1`, []any{cohortID, d.Component, d.Version}, &id, &note, &link)
 		switch {
 		case err != nil:
 			return fmt.Errorf("find a fix: %w", err)
@@ -45,7 +51,7 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 			return tx.audit(by, auditEntry{action: "fix.changed", cohort: cohortID, detail: detail})
 		}
 		var standing int64
-		if _, err := tx.row(`select count(*) from fix where cohort_id = $1 and withdrawn_at is null`, []any{cohortID}, &standing); err != nil {
+		if _, err := tx.row(`select count(*) from fix where cohort_id in `+ofCohort+` and withdrawn_at is null`, []any{cohortID}, &standing); err != nil {
 			return fmt.Errorf("count fixes: %w", err)
 		}
 		if standing >= dlq.MaxFixes {

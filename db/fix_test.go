@@ -286,3 +286,56 @@ func TestPlacesAreReadFromBothEndsOfACohort(t *testing.T) {
 		t.Errorf("%d of ten places, each once", got)
 	}
 }
+
+func TestEveryReaderKnowsTheFixOfACohortThatWasMerged(t *testing.T) {
+	s := dbtest.Open(t)
+	park := func(doc, defect string) string {
+		return s.Park(t, dlqtest.Doc(doc), dlqtest.Defect(defect), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = "1" })).Cohort
+	}
+	into, merged, plain := park("1", "A"), park("2", "B"), park("3", "C")
+	park("4", "C")
+	id := declare(t, s, merged, "3")
+	rule, err := s.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: into, Others: []string{merged}, Reason: "the same defect"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, s, dlq.DeploymentReport{Component: "parser", Version: "3"})
+	found := func(text string) int {
+		t.Helper()
+		list, _, err := s.Entries(background, dlqtest.Reviewer, query(t, text), dlq.SortLastSeen, "", 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	for text, want := range map[string]int{"fix:declared": 2, "fix:deployed": 2, "fix:none": 2} {
+		if got := found(text); got != want {
+			t.Errorf("%s finds %d documents, not %d", text, got, want)
+		}
+	}
+	if f := fixOf(t, s, dlqtest.Reviewer, into); f.ID != id || f.Counts().Replaced != 2 {
+		t.Errorf("the page: %+v", f)
+	}
+	list := allCohorts(t, s, dlqtest.Reviewer, dlq.CohortQuery{Open: true, Sort: dlq.CohortsByNeed})
+	if len(list) != 2 || list[0].ID != into || list[1].ID != plain || len(list[0].Standing.Fixes) != 1 || dlq.NeedOf(list[0], s.Now()) != dlq.NeedTest {
+		t.Errorf("the list: %+v", list)
+	}
+	again, created, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: "3", Note: "said again"})
+	if err != nil || created || again != id {
+		t.Errorf("said again: %s %v %v", again, created, err)
+	}
+	for i := 1; i < dlq.MaxFixes; i++ {
+		if _, _, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: fmt.Sprint("v", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: "last"}); dlq.KindOf(err) != dlq.KindConflict {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := s.UndoGrouping(background, dlqtest.Reviewer, into, rule.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := found("fix:declared cohort:" + merged); got != 1 {
+		t.Errorf("the undo lost the fix: %d documents", got)
+	}
+}
