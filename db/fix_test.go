@@ -339,3 +339,61 @@ func TestEveryReaderKnowsTheFixOfACohortThatWasMerged(t *testing.T) {
 		t.Errorf("the undo lost the fix: %d documents", got)
 	}
 }
+
+func TestFixesThatWereWithdrawnHideNoneThatStands(t *testing.T) {
+	s := dbtest.Open(t)
+	cohort, other := parkUnder(t, s, "wiki", "1", "1"), s.Park(t, dlqtest.Doc("9"), dlqtest.Defect("Other")).Cohort
+	standing := declare(t, s, cohort, "3")
+	s.Exec(t, `with recursive n (i) as (select 1 union all select i + 1 from n where i < 700)
+		insert into fix (id, cohort_id, component, version, declared_at, actor, withdrawn_at, withdrawn_by) select 'w' || i, case when i % 2 then $1 else $2 end, 'parser', 'v' || i, $3 + i, 'x', $3 + i, 'x' from n`, cohort, other, s.Now().UnixMilli())
+	all, err := s.Fixes(background, dlqtest.Reviewer, []string{cohort, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := all[cohort]
+	i := slices.IndexFunc(list, func(f dlq.Fix) bool { return f.ID == standing })
+	if i < 0 {
+		t.Fatal("the fix that stands is not among them")
+	}
+	if i != len(list)-1 || len(list) < 2 {
+		t.Errorf("it is number %d of %d: not newest first", i, len(list))
+	}
+	if list[i].Counts().Replaced != 1 {
+		t.Errorf("%+v", list[i])
+	}
+}
+
+func TestADeploymentIsToldOfTheFixesWithMostDocuments(t *testing.T) {
+	s := dbtest.Open(t)
+	var batch []dlq.Arrival
+	park := func(defect, parser string, n int) {
+		for i := range n {
+			batch = append(batch, dlqtest.Arrival(dlqtest.Of("wiki", fmt.Sprint(defect, " ", i)), dlqtest.Defect(defect), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = parser })))
+		}
+	}
+	for i := range 101 {
+		park(fmt.Sprint("E", i), "1", 1)
+	}
+	park("Under", "3", 5) // failed under the fix: nothing to send
+	park("Most", "1", 3)
+	receipts, err := s.RecordArrivals(background, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cohorts := map[string]bool{}
+	for _, r := range receipts {
+		cohorts[r.Cohort] = true
+	}
+	most := receipts[len(receipts)-1].Cohort
+	for id := range cohorts {
+		declare(t, s, id, "3")
+	}
+	deploy(t, s, dlq.DeploymentReport{Component: "parser", Version: "3"})
+	list, more, err := s.FixProposals(background, dlqtest.Pipeline, "wiki", "parser", "3")
+	if err != nil || !more || len(list) != 100 {
+		t.Fatalf("%d proposals, more %v, %v", len(list), more, err)
+	}
+	if list[0].Fix.CohortID != most || list[0].Redrive.Documents != 3 {
+		t.Errorf("first comes %+v", list[0].Redrive)
+	}
+}
