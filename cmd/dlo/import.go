@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 	"unicode/utf8"
@@ -141,7 +142,13 @@ func (r *importRun) file(ctx context.Context, name string) (importCounts, error)
 		return importCounts{}, err
 	}
 	defer input.Close()
-	one := importFile{run: r, input: input, lines: linesOf(input), rejects: rejectsFile{path: rejectsPath(name)}, progress: newProgress(r.out, r.terminal, shownName(name), input)}
+	rejects := rejectsFile{path: rejectsPath(name)}
+	if !r.dry {
+		if err := rejects.removeOld(); err != nil {
+			return importCounts{}, err
+		}
+	}
+	one := importFile{run: r, input: input, lines: linesOf(input), rejects: rejects, progress: newProgress(r.out, r.terminal, shownName(name), input)}
 	err = one.read(ctx)
 	one.progress.end()
 	err = errors.Join(err, one.rejects.close())
@@ -291,8 +298,8 @@ func rejectsPath(name string) string {
 	return name + ".rejected.ndjson"
 }
 
-// rejectsFile is written once there is something to write. It replaces that of
-// an earlier run: the same lines are refused again.
+// rejectsFile is written once there is something to write. That of an earlier
+// run is gone by then: the same lines are refused again.
 type rejectsFile struct {
 	path string
 	file *os.File
@@ -310,6 +317,15 @@ type rejectedLine struct {
 type rejectedProblem struct {
 	Detail string      `json:"detail"`
 	Errors []dlq.Fault `json:"errors,omitempty"`
+}
+
+// removeOld takes away what an earlier run kept: were nothing refused this time,
+// it would say of lines that are taken that they were not.
+func (r *rejectsFile) removeOld() error {
+	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the rejects of an earlier run cannot be removed: %w. Nothing was read", err)
+	}
+	return nil
 }
 
 func (r *rejectsFile) write(line web.Line, refusal error) error {
