@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -340,7 +342,7 @@ func (r *rejectsFile) write(line web.Line, refusal error) error {
 	row := rejectedLine{Line: line.Number, Problem: rejectedProblem{Detail: refusal.Error()}, Original: string(line.Bytes)}
 	var e *dlq.Error
 	if errors.As(refusal, &e) {
-		row.Problem = rejectedProblem{e.Message, e.Faults}
+		row.Problem = rejectedProblem{importWords(e.Message), importFaults(e.Faults)}
 	}
 	if !utf8.Valid(line.Bytes) {
 		row.Original, row.Encoding = base64.StdEncoding.EncodeToString(line.Bytes), "base64"
@@ -363,4 +365,20 @@ func (r *rejectsFile) close() error {
 		return fmt.Errorf("write the rejects: %w", err)
 	}
 	return nil
+}
+
+// importWords are a refusal's words for somebody who imports a file: nothing of
+// it is kept with the source, and there is no token.
+func importWords(message string) string {
+	return strings.Replace(message, "nothing was stored but a copy under the source's rejected envelopes", "nothing of the line was stored", 1)
+}
+
+func importFaults(faults []dlq.Fault) []dlq.Fault {
+	out := slices.Clone(faults)
+	for i := range out {
+		if out[i].Pointer == "/source" {
+			out[i].Detail = strings.Replace(out[i].Detail, "because this token is not bound to one", "in the line or by --source", 1)
+		}
+	}
+	return out
 }
