@@ -14,13 +14,13 @@ import (
 )
 
 const cohortColumns = `k.id, k.review, k.confidence, k.error_type, k.template, k.frame, k.owner, k.ticket, k.runbook, k.parked, k.redriving, k.quarantined, k.archived, k.resolved, k.erased,
-	k.arrivals, k.first_seen, k.last_seen, k.oldest_opened, k.next_expiry, k.disposition`
+	k.arrivals, k.first_seen, k.last_seen, k.oldest_opened, k.next_expiry, k.disposition, k.part`
 
 func scanCohort(rows *sql.Rows, c *dlq.Cohort) error {
 	var parked, redriving, quarantined, archived, resolved, erased, first, last int64
 	var oldest, expiry sql.NullInt64
 	err := rows.Scan(&c.ID, &c.Review, &c.Confidence, &c.ErrorType, &c.Template, &c.Frame, &c.Owner, &c.Ticket, &c.Runbook, &parked, &redriving, &quarantined, &archived, &resolved, &erased,
-		&c.Arrivals, &first, &last, &oldest, &expiry, &c.Disposition)
+		&c.Arrivals, &first, &last, &oldest, &expiry, &c.Disposition, &c.Part)
 	c.FirstSeen, c.LastSeen = fromMS(first), fromMS(last)
 	c.Oldest, c.Standing.NextExpiry = fromNullMS(oldest), fromNullMS(expiry)
 	c.Counts = map[dlq.Status]int64{dlq.StatusParked: parked, dlq.StatusRedriving: redriving, dlq.StatusQuarantined: quarantined, dlq.StatusArchived: archived, dlq.StatusResolved: resolved, dlq.StatusErased: erased}

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -325,6 +326,11 @@ func (o *office) holdsTogether(t *rapid.T, before map[string]dlq.Entry, step str
 
 func TestTheCountersHoldWhateverHappens(t *testing.T) {
 	tried := map[string]int{}
+	if testing.Short() { // with the race detector each takes ten times as long
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := dbtest.Open(t)
 		defer s.Close()
@@ -378,7 +384,10 @@ func TestTheCountersHoldWhateverHappens(t *testing.T) {
 		o.checked(rt)
 	})
 	t.Logf("what was done, and how often: %v", tried)
-	for _, what := range []string{"arrival", "operation", "step", "claim", "send", "delivered", "left out", "expired", "quarantine", "archive", "restore", "extend"} {
+	if testing.Short() {
+		return // too few runs for all of them to happen
+	}
+	for _, what := range []string{"split", "arrival", "operation", "step", "claim", "send", "delivered", "left out", "expired", "quarantine", "archive", "restore", "extend"} {
 		if tried[what] == 0 {
 			t.Errorf("nothing of the kind %q happened: the test does not show what it says", what)
 		}

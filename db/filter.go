@@ -356,15 +356,16 @@ func (f *filter) version(component, version string) string {
 	return "(c.source_id in (select source_id from deployment where component = " + name + ") and exists (select 1 from version_of v where v.version_set_id = c.version_set_id and v.component = " + name + " and " + runs + "))"
 }
 
-// fixState is the condition on what is known of a fix for a cell's cohort. No
+// fixState is the condition on what is known of a fix for a cell's cohort, or for
+// one that was merged into it: merged_into always names the one that stands. No
 // typed text is in it.
 func fixState(v string) string {
-	declared := "c.fingerprint_id in (select m.id from fix x join fingerprint m on m.cohort_id = x.cohort_id where x.withdrawn_at is null)"
+	declared := "c.fingerprint_id in (select m.id from fix x join cohort o on o.id = x.cohort_id join fingerprint m on m.cohort_id = coalesce(o.merged_into, o.id) where x.withdrawn_at is null)"
 	switch v {
 	case "none":
 		return "not " + declared
 	case "deployed":
-		return `exists (select 1 from fingerprint m join fix x on x.cohort_id = m.cohort_id and x.withdrawn_at is null
+		return `exists (select 1 from fingerprint m join fix x on x.cohort_id in (select m.cohort_id union all select o.id from cohort o where o.merged_into = m.cohort_id) and x.withdrawn_at is null
 			join deployment d on d.source_id = c.source_id and d.component = x.component and d.version = x.version and d.stopped_at is null
 			where m.id = c.fingerprint_id and not exists (select 1 from version_of v where v.version_set_id = c.version_set_id and v.component = x.component and v.version = x.version))`
 	}

@@ -13,13 +13,18 @@ import (
 )
 
 const (
-	fixesMost     = 500  // that one read takes, those of all asked cohorts together
+	fixesMost     = 500  // withdrawn ones at least that one read takes, those of all asked cohorts together
 	proposalsMost = 100  // that a deployment is told
 	returnedMost  = 2000 // documents looked at to count those that came back
 )
 
+// ofCohort are the ids of the cohort $1 and of those that were merged into it:
+// what was declared of them stands for it.
+const ofCohort = `(select id from cohort where id = $1 or merged_into = $1)`
+
 // DeclareFix says of a cohort that a version of a component fixes it. Said
-// again while it stands, the note and the link are replaced.
+// again while it stands, be it of one that was merged into it, the note and the
+// link are replaced.
 func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d dlq.FixDeclaration) (id string, created bool, err error) {
 	if err := d.Check(); err != nil {
 		return "", false, err
@@ -31,7 +36,8 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 		}
 		detail := map[string]any{"component": d.Component, "version": d.Version}
 		var note, link string
-		found, err := tx.row(`select id, note, link from fix where cohort_id = $1 and component = $2 and version = $3 and withdrawn_at is null`, []any{cohortID, d.Component, d.Version}, &id, &note, &link)
+		found, err := tx.row(`select x.id, x.note, x.link from fix x where x.cohort_id in `+ofCohort+` and x.component = $2 and x.version = $3 and x.withdrawn_at is null
+			order by x.cohort_id = $1 desc, x.declared_at desc, x.id desc limit 1`, []any{cohortID, d.Component, d.Version}, &id, &note, &link)
 		switch {
 		case err != nil:
 			return fmt.Errorf("find a fix: %w", err)
@@ -45,7 +51,7 @@ func (s *Store) DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d
 			return tx.audit(by, auditEntry{action: "fix.changed", cohort: cohortID, detail: detail})
 		}
 		var standing int64
-		if _, err := tx.row(`select count(*) from fix where cohort_id = $1 and withdrawn_at is null`, []any{cohortID}, &standing); err != nil {
+		if _, err := tx.row(`select count(*) from fix where cohort_id in `+ofCohort+` and withdrawn_at is null`, []any{cohortID}, &standing); err != nil {
 			return fmt.Errorf("count fixes: %w", err)
 		}
 		if standing >= dlq.MaxFixes {
@@ -108,7 +114,8 @@ func (s *Store) WithdrawFix(ctx context.Context, by dlq.Actor, cohortID, fixID, 
 
 // Fixes gives what was declared for cohorts, newest first, and what each that
 // stands means for the documents of the sources that the actor may see. Fixes of
-// a cohort that was merged belong to the one that it was merged into.
+// a cohort that was merged belong to the one that it was merged into. Of very
+// many the oldest withdrawn ones are left out.
 func (s *Store) Fixes(ctx context.Context, by dlq.Actor, cohortIDs []string) (map[string][]dlq.Fix, error) {
 	out := map[string][]dlq.Fix{}
 	if len(cohortIDs) == 0 {
@@ -117,8 +124,12 @@ func (s *Store) Fixes(ctx context.Context, by dlq.Actor, cohortIDs []string) (ma
 	var f filter
 	ids := f.list(cohortIDs)
 	standing := []string{}
-	err := each(ctx, s.reader(), absorbed(ids)+`select g.live, x.id, x.cohort_id, x.component, x.version, x.note, x.link, x.actor, x.declared_at, x.withdrawn_at, x.withdrawn_by
-		from absorbed g join fix x on x.cohort_id = g.id order by x.declared_at desc, x.id desc limit `+f.arg(fixesMost), f.args, func(rows *sql.Rows) error {
+	// There is room for all that may stand, and they come first.
+	most := f.arg(fixesMost + dlq.MaxFixes*len(cohortIDs))
+	err := each(ctx, s.reader(), absorbed(ids)+`, taken as (select g.live, x.id from absorbed g join fix x on x.cohort_id = g.id
+			order by x.withdrawn_at is not null, x.declared_at desc, x.id desc limit `+most+`)
+		select k.live, x.id, x.cohort_id, x.component, x.version, x.note, x.link, x.actor, x.declared_at, x.withdrawn_at, x.withdrawn_by
+		from taken k join fix x on x.id = k.id order by x.declared_at desc, x.id desc`, f.args, func(rows *sql.Rows) error {
 		var x dlq.Fix
 		var declared int64
 		var withdrawn sql.NullInt64
@@ -284,9 +295,15 @@ func (s *Store) countReturned(ctx context.Context, by dlq.Actor, x *dlq.Fix) err
 // have documents in the source to send, those of most documents first; what is
 // more than a hundred is left out, which more says.
 func (s *Store) FixProposals(ctx context.Context, by dlq.Actor, source, component, version string) (list []dlq.FixProposal, more bool, err error) {
-	ids, err := fixedCohorts(ctx, s.reader(), component, version, source)
-	if err != nil || len(ids) == 0 {
+	fixed, err := fixedCohorts(ctx, s.reader(), component, version, source)
+	if err != nil {
 		return nil, false, err
+	}
+	var ids []string
+	for _, c := range fixed {
+		if c.documents > 0 {
+			ids = append(ids, c.id)
+		}
 	}
 	if more = len(ids) > proposalsMost; more {
 		ids = ids[:proposalsMost]
@@ -311,20 +328,29 @@ func (s *Store) FixProposals(ctx context.Context, by dlq.Actor, source, componen
 	return list, more, nil
 }
 
+// fixedCohort is a cohort of which a version is declared a fix.
+type fixedCohort struct {
+	id        string
+	documents int64 // parked in the source, failed under another version
+}
+
 // fixedCohorts are the cohorts of which a version is declared a fix, and that
-// have documents of a source: those that stand now, in the order of their ids,
-// one more than a deployment is told.
-func fixedCohorts(ctx context.Context, r reader, component, version, source string) ([]string, error) {
-	var out []string
+// have documents of a source: those that stand now, those of most documents to
+// send first, one more than a deployment is told.
+func fixedCohorts(ctx context.Context, r reader, component, version, source string) ([]fixedCohort, error) {
+	var out []fixedCohort
 	err := each(ctx, r, `with recursive up (id, next) as (
 			select c.id, c.merged_into from fix x join cohort c on c.id = x.cohort_id where x.component = $1 and x.version = $2 and x.withdrawn_at is null
 			union select c.id, c.merged_into from up u join cohort c on c.id = u.next)
-		select u.id from up u where u.next is null
+		select u.id, (select coalesce(sum(l.parked), 0) from fingerprint f join cell l on l.fingerprint_id = f.id and l.source_id = (select id from source where name = $3)
+			where f.cohort_id = u.id and l.parked > 0 and l.parked + l.redriving + l.quarantined > 0
+			and exists (select 1 from version_of v where v.version_set_id = l.version_set_id and v.component = $1 and v.version <> $2)) as documents
+		from up u where u.next is null
 		and exists (select 1 from fingerprint f join cell l on l.fingerprint_id = f.id where f.cohort_id = u.id and l.source_id = (select id from source where name = $3))
-		order by u.id limit $4`, []any{component, version, source, proposalsMost + 1}, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		out = append(out, id)
+		order by documents desc, u.id limit $4`, []any{component, version, source, proposalsMost + 1}, func(rows *sql.Rows) error {
+		var c fixedCohort
+		err := rows.Scan(&c.id, &c.documents)
+		out = append(out, c)
 		return err
 	})
 	if err != nil {
@@ -336,12 +362,12 @@ func fixedCohorts(ctx context.Context, r reader, component, version, source stri
 // fixWentLive writes into the trail of each cohort that a version fixes that it
 // runs in a source from now on.
 func (t *Tx) fixWentLive(by dlq.Actor, src dlq.Source, component, version string) error {
-	ids, err := fixedCohorts(t.ctx, t, component, version, src.Name())
+	fixed, err := fixedCohorts(t.ctx, t, component, version, src.Name())
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if err := t.audit(by, auditEntry{action: "fix.live", cohort: id, source: src.Name(), detail: map[string]any{"component": component, "version": version}}); err != nil {
+	for _, c := range fixed {
+		if err := t.audit(by, auditEntry{action: "fix.live", cohort: c.id, source: src.Name(), detail: map[string]any{"component": component, "version": version}}); err != nil {
 			return err
 		}
 	}

@@ -286,3 +286,114 @@ func TestPlacesAreReadFromBothEndsOfACohort(t *testing.T) {
 		t.Errorf("%d of ten places, each once", got)
 	}
 }
+
+func TestEveryReaderKnowsTheFixOfACohortThatWasMerged(t *testing.T) {
+	s := dbtest.Open(t)
+	park := func(doc, defect string) string {
+		return s.Park(t, dlqtest.Doc(doc), dlqtest.Defect(defect), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = "1" })).Cohort
+	}
+	into, merged, plain := park("1", "A"), park("2", "B"), park("3", "C")
+	park("4", "C")
+	id := declare(t, s, merged, "3")
+	rule, err := s.MergeCohorts(background, dlqtest.Reviewer, dlq.MergeRequest{CohortID: into, Others: []string{merged}, Reason: "the same defect"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, s, dlq.DeploymentReport{Component: "parser", Version: "3"})
+	found := func(text string) int {
+		t.Helper()
+		list, _, err := s.Entries(background, dlqtest.Reviewer, query(t, text), dlq.SortLastSeen, "", 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	for text, want := range map[string]int{"fix:declared": 2, "fix:deployed": 2, "fix:none": 2} {
+		if got := found(text); got != want {
+			t.Errorf("%s finds %d documents, not %d", text, got, want)
+		}
+	}
+	if f := fixOf(t, s, dlqtest.Reviewer, into); f.ID != id || f.Counts().Replaced != 2 {
+		t.Errorf("the page: %+v", f)
+	}
+	list := allCohorts(t, s, dlqtest.Reviewer, dlq.CohortQuery{Open: true, Sort: dlq.CohortsByNeed})
+	if len(list) != 2 || list[0].ID != into || list[1].ID != plain || len(list[0].Standing.Fixes) != 1 || dlq.NeedOf(list[0], s.Now()) != dlq.NeedTest {
+		t.Errorf("the list: %+v", list)
+	}
+	again, created, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: "3", Note: "said again"})
+	if err != nil || created || again != id {
+		t.Errorf("said again: %s %v %v", again, created, err)
+	}
+	for i := 1; i < dlq.MaxFixes; i++ {
+		if _, _, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: fmt.Sprint("v", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := s.DeclareFix(background, dlqtest.Reviewer, into, dlq.FixDeclaration{Component: "parser", Version: "last"}); dlq.KindOf(err) != dlq.KindConflict {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := s.UndoGrouping(background, dlqtest.Reviewer, into, rule.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := found("fix:declared cohort:" + merged); got != 1 {
+		t.Errorf("the undo lost the fix: %d documents", got)
+	}
+}
+
+func TestFixesThatWereWithdrawnHideNoneThatStands(t *testing.T) {
+	s := dbtest.Open(t)
+	cohort, other := parkUnder(t, s, "wiki", "1", "1"), s.Park(t, dlqtest.Doc("9"), dlqtest.Defect("Other")).Cohort
+	standing := declare(t, s, cohort, "3")
+	s.Exec(t, `with recursive n (i) as (select 1 union all select i + 1 from n where i < 700)
+		insert into fix (id, cohort_id, component, version, declared_at, actor, withdrawn_at, withdrawn_by) select 'w' || i, case when i % 2 then $1 else $2 end, 'parser', 'v' || i, $3 + i, 'x', $3 + i, 'x' from n`, cohort, other, s.Now().UnixMilli())
+	all, err := s.Fixes(background, dlqtest.Reviewer, []string{cohort, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := all[cohort]
+	i := slices.IndexFunc(list, func(f dlq.Fix) bool { return f.ID == standing })
+	if i < 0 {
+		t.Fatal("the fix that stands is not among them")
+	}
+	if i != len(list)-1 || len(list) < 2 {
+		t.Errorf("it is number %d of %d: not newest first", i, len(list))
+	}
+	if list[i].Counts().Replaced != 1 {
+		t.Errorf("%+v", list[i])
+	}
+}
+
+func TestADeploymentIsToldOfTheFixesWithMostDocuments(t *testing.T) {
+	s := dbtest.Open(t)
+	var batch []dlq.Arrival
+	park := func(defect, parser string, n int) {
+		for i := range n {
+			batch = append(batch, dlqtest.Arrival(dlqtest.Of("wiki", fmt.Sprint(defect, " ", i)), dlqtest.Defect(defect), dlqtest.With(func(e *dlq.Envelope) { e.ParserVersion = parser })))
+		}
+	}
+	for i := range 101 {
+		park(fmt.Sprint("E", i), "1", 1)
+	}
+	park("Under", "3", 5) // failed under the fix: nothing to send
+	park("Most", "1", 3)
+	receipts, err := s.RecordArrivals(background, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cohorts := map[string]bool{}
+	for _, r := range receipts {
+		cohorts[r.Cohort] = true
+	}
+	most := receipts[len(receipts)-1].Cohort
+	for id := range cohorts {
+		declare(t, s, id, "3")
+	}
+	deploy(t, s, dlq.DeploymentReport{Component: "parser", Version: "3"})
+	list, more, err := s.FixProposals(background, dlqtest.Pipeline, "wiki", "parser", "3")
+	if err != nil || !more || len(list) != 100 {
+		t.Fatalf("%d proposals, more %v, %v", len(list), more, err)
+	}
+	if list[0].Fix.CohortID != most || list[0].Redrive.Documents != 3 {
+		t.Errorf("first comes %+v", list[0].Redrive)
+	}
+}

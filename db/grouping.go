@@ -329,6 +329,7 @@ func (t *Tx) moveMembers(members []int64, from, to string) error {
 	for status, n := range counts.status {
 		t.job.cohort(from).status[status] -= n
 		t.job.cohort(to).status[status] += n
+		t.rehome(from, to, status, n)
 	}
 	t.job.cohort(from).arrivals -= counts.arrivals
 	t.job.cohort(to).arrivals += counts.arrivals

@@ -189,6 +189,7 @@ func (t *Tx) moveAttempt(a dlq.RegroupAttempt, from, to fingerprintRef) (bool, e
 	}
 	is := was
 	is.cellID, is.fingerprintID, is.cohort, is.review = cell, to.id, to.cohort, to.review
+	t.rehome(was.cohort, is.cohort, is.status, 1)
 	return true, t.saveEntry(was, is)
 }
 

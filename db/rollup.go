@@ -24,7 +24,11 @@ type cohortDelta struct {
 	arrivals  int64
 	firstSeen int64
 	lastSeen  int64
-	order     orderDelta
+	// moved is how many of the stuck ones that came or went did so by a rule of
+	// grouping or a refingerprinting alone. Nothing failed, so they bring no
+	// cohort back.
+	moved int64
+	order orderDelta
 }
 
 type cellMonth struct {
@@ -73,6 +77,7 @@ func (d deltas) add(o deltas) {
 			have.status[status] += n
 		}
 		have.arrivals += c.arrivals
+		have.moved += c.moved
 		have.lastSeen = max(have.lastSeen, c.lastSeen)
 		have.firstSeen = earliest(have.firstSeen, c.firstSeen)
 		have.order.add(c.order)
@@ -155,6 +160,16 @@ func (t *Tx) countMove(was, is place) {
 	}
 }
 
+// rehome says that of the entries which the job moves from a cohort to another
+// some go there as they are, n of them in a state.
+func (t *Tx) rehome(from, to string, status dlq.Status, n int64) {
+	if from == to || !isOneOf(status, stuckStates) {
+		return
+	}
+	t.job.cohort(from).moved -= n
+	t.job.cohort(to).moved += n
+}
+
 // countArrival counts one accepted arrival in a cohort, a day and a source.
 func (t *Tx) countArrival(source int64, fp fingerprintRef, e dlq.Envelope) {
 	at := *e.LastSeenAt
@@ -177,11 +192,11 @@ func (t *Tx) applyDeltas() error {
 		if _, err := t.exec(`update cohort set parked = parked + $1, redriving = redriving + $2, quarantined = quarantined + $3,
 			archived = archived + $4, resolved = resolved + $5, erased = erased + $6, arrivals = arrivals + $7,
 			first_seen = case when $8 > 0 and $8 < first_seen then $8 else first_seen end, last_seen = max(last_seen, $9),
-			returned_at = case when parked + redriving + quarantined = 0 and archived + resolved + erased > 0 and $1 + $2 + $3 > 0 then $11 else returned_at end
+			returned_at = case when parked + redriving + quarantined = 0 and archived + resolved + erased > 0 and $1 + $2 + $3 - $12 > 0 then $11 else returned_at end
 			where id = $10`,
 			c.status[dlq.StatusParked], c.status[dlq.StatusRedriving], c.status[dlq.StatusQuarantined],
 			c.status[dlq.StatusArchived], c.status[dlq.StatusResolved], c.status[dlq.StatusErased], c.arrivals,
-			c.firstSeen, c.lastSeen, id, ms(t.now)); err != nil {
+			c.firstSeen, c.lastSeen, id, ms(t.now), c.moved); err != nil {
 			return fmt.Errorf("count in cohort: %w", err)
 		}
 		if err := t.applyOrder(id, c.order); err != nil {

@@ -60,6 +60,7 @@ type Cohort struct {
 	Review       bool // of low-confidence results: in review, no failures
 	Confidence   string
 	Fingerprints []string
+	Part         string // which part of another cohort it is, in words; empty for a whole one
 	ErrorType    string
 	Template     string
 	Frame        string

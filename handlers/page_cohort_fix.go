@@ -61,6 +61,10 @@ func (h *Handlers) declareFixForm(c echo.Context) error {
 		return h.renderDeclareFix(c, http.StatusUnprocessableEntity, found, d, faults)
 	}
 
+	versions, err := h.Store.KnownVersions(ctx, by, found.ID, knownVersionsRead)
+	if err != nil {
+		return err
+	}
 	id, created, err := h.Store.DeclareFix(ctx, by, found.ID, d)
 	if err != nil {
 		return err
@@ -69,10 +73,33 @@ func (h *Handlers) declareFixForm(c echo.Context) error {
 	if !created {
 		flash.Text = "That fix stood already; its note and link are those that you gave now."
 	}
+	if doubt := doubtOfVersion(d, versions); doubt != "" {
+		flash.Tone, flash.Text = "warn", flash.Text+" "+doubt
+	}
 	if err := web.AddFlash(c, flash); err != nil {
 		return err
 	}
 	return web.Redirect(c, cohortHref(found.ID)+"#fix-"+id)
+}
+
+// doubtOfVersion is what is said of a declared fix whose version nobody has named
+// yet: it may be the next one, or one that is spelt otherwise, whose deployment
+// would then propose nothing.
+func doubtOfVersion(d dlq.FixDeclaration, known []dlq.SeenVersion) string {
+	if slices.Contains(known, dlq.SeenVersion{Component: d.Component, Version: d.Version}) {
+		return ""
+	}
+	var names []string
+	for _, v := range known {
+		if v.Component == d.Component && len(names) < 3 {
+			names = append(names, shownLine(v.Version, 60).String())
+		}
+	}
+	component := shownLine(d.Component, 40).String()
+	if len(names) == 0 {
+		return "Nobody has named a " + component + " here yet, so look at how it is spelt: only a deployment of exactly this component and version proposes the redrive."
+	}
+	return "No " + component + " of that name is known here yet; known are " + strings.Join(names, ", ") + ". Only a deployment of exactly this version proposes the redrive."
 }
 
 // withdrawFixPage asks why a fix is withdrawn.

@@ -56,7 +56,7 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Layout:   f.frame,
 		Type:     shownLine(cohortTitle(f.cohort), 200),
 		Template: shownLine(f.cohort.Template, 400),
-		State:    cohortState(f.cohort),
+		State:    cohortState(f.cohort, f.by),
 		Facts:    cohortHeadFacts(f),
 		Notices:  cohortNotices(f),
 		Redrive:  newRedriveForm(f),
@@ -84,8 +84,11 @@ func newCohortPage(f cohortFacts) cohort.Model {
 const fewReplays = 6
 
 // cohortState are the states that its documents are in beside being stuck.
-func cohortState(c dlq.Cohort) []components.Tag {
+func cohortState(c dlq.Cohort, by dlq.Actor) []components.Tag {
 	var tags []components.Tag
+	if tag := partTag(c, by); tag.Text != "" {
+		tags = append(tags, tag)
+	}
 	if c.Review {
 		tags = append(tags, components.Tag{Text: "low confidence", Tone: components.Quiet, Title: "In review: no failures, and outside what is counted as stuck."})
 	}

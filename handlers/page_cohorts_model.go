@@ -340,6 +340,9 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 	if c.Review {
 		row.Tags = append(row.Tags, components.Tag{Text: "low confidence", Tone: components.Quiet})
 	}
+	if tag := partTag(c, f.by); tag.Text != "" {
+		row.Tags = append(row.Tags, tag)
+	}
 	if tag := dispositionTag(c.Disposition); tag.Text != "" {
 		row.Tags = append(row.Tags, tag)
 	}

@@ -250,3 +250,12 @@ func newMergePage(f mergeFacts) view.Model {
 		Inputs: []components.Input{others, {Kind: components.InputArea, Name: "reason", Label: "Reason", Value: f.typed.reason, Required: true, Error: wrong["/reason"], Hint: "It stays with the rule."}}}
 	return m
 }
+
+// partTag tells a part from the cohort that it was split from, which has the same
+// name. What it says may quote a document, and is for somebody who sees all.
+func partTag(c dlq.Cohort, by dlq.Actor) components.Tag {
+	if c.Part == "" || len(by.Sources) > 0 {
+		return components.Tag{}
+	}
+	return components.Tag{Text: "part: " + shownLine(c.Part, 80).String(), Tone: components.Info, Title: "Split off another cohort: " + shownLine(c.Part, 200).String()}
+}

@@ -166,3 +166,16 @@ func TestWhatATemplateSaysIsShownAndNeverRun(t *testing.T) {
 		t.Error("the template is not shown as text")
 	}
 }
+
+func TestAPartIsToldFromWhatItWasSplitFrom(t *testing.T) {
+	s := newSite(t)
+	cohort := s.twoDefects()
+	v := s.signIn(dlq.RoleReviewer)
+	if p := v.post("/cohorts/"+cohort+"/split", "by", "content_type", "value", "text/csv", "reason", "two"); p.status != http.StatusSeeOther {
+		t.Fatal(p.status)
+	}
+	s.moveSplits()
+	if body := v.get("/cohorts").body; strings.Count(body, "part: content type: text/csv") != 1 {
+		t.Error("the list does not tell the part from the rest")
+	}
+}

@@ -23,6 +23,7 @@ func newVersionReport(f versionReportFacts, now time.Time) reports.Versions {
 	if a.all {
 		what = "Every document that failed, settled ones too"
 	}
+	what += a.narrowedTo()
 	m := reports.Versions{Months: []string{"earlier"}, Frame: reports.Frame{
 		Title:  "Versions",
 		Lead:   what + ", by the versions that they failed under and the month in which they first failed. Results of low confidence are no failures and not in it. As of " + now.UTC().Format("2 Jan 2006 15:04") + " UTC.",
@@ -202,4 +203,28 @@ func versionReportFilters(f versionReportFacts, now time.Time) []components.Inpu
 		choose("from", "From", a.from.Format("2006-01"), months...),
 		choose("to", "To", a.to.Format("2006-01"), months...),
 	}
+}
+
+// narrowedTo says of what a report is alone: on paper the form above it is gone.
+func (a versionReportAsk) narrowedTo() string {
+	var parts []string
+	if len(a.sources) > 0 {
+		parts = append(parts, "of "+counted(len(a.sources), "source", "sources")+" only, "+shownLine(strings.Join(a.sources, ", "), 120).String())
+	}
+	if a.owner != "" {
+		parts = append(parts, "owned by "+shownLine(a.owner, 80).String())
+	}
+	if a.contentType != "" {
+		parts = append(parts, "of type "+shownLine(a.contentType, 80).String())
+	}
+	switch a.running {
+	case "yes":
+		parts = append(parts, "failed under what runs now")
+	case "no":
+		parts = append(parts, "failed under what no longer runs")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(parts, ", ")
 }

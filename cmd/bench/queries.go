@@ -47,7 +47,7 @@ type subject struct {
 // question is one that a screen, a list or a report asks.
 type question struct {
 	name  string
-	grows bool // held to P5; the others are held to P7 alone
+	grows bool // held to P5, which names cohort lists and pages, the oldest, aging, depth, look-ups; the others are held to P7 alone
 	ask   func(ctx context.Context, s *subject) error
 }
 
@@ -85,7 +85,7 @@ func questions() []question {
 			return atLeastOne(int(n), err)
 		}},
 		question{"totals", true, func(ctx context.Context, s *subject) error { _, err := s.store.Totals(ctx, s.by); return err }},
-		question{"totals of two sources", true, func(ctx context.Context, s *subject) error { _, err := s.store.Totals(ctx, s.limited); return err }},
+		question{"totals of two sources", false, func(ctx context.Context, s *subject) error { _, err := s.store.Totals(ctx, s.limited); return err }},
 		question{"cohort page", true, func(ctx context.Context, s *subject) error {
 			_, err := s.store.Cohort(ctx, s.by, s.cohort)
 			return err
@@ -96,7 +96,7 @@ func questions() []question {
 			_, err := s.store.CohortRedrives(ctx, s.by, s.cohort, 50)
 			return err
 		}},
-		question{"versions by month", true, func(ctx context.Context, s *subject) error {
+		question{"versions by month", false, func(ctx context.Context, s *subject) error {
 			list, err := s.store.VersionMonths(ctx, s.by, s.old)
 			return atLeastOne(len(list), err)
 		}},
@@ -125,19 +125,19 @@ func questions() []question {
 			return err
 		}},
 		question{"documents stuck", true, entries("status:parked", dlq.SortLastSeen)},
-		question{"documents of a class", true, entries("status:parked class:transient", dlq.SortLastSeen)},
-		question{"documents of a source", true, entries("status:parked source:source-1", dlq.SortLastSeen)},
-		question{"documents of two sources", true, entries("source:source-1,source-2", dlq.SortLastSeen)},
-		question{"documents of a source, by opening", true, entries("status:open source:source-1", dlq.SortOldest)},
-		question{"documents but of a source", true, entries("-source:source-1", dlq.SortAttempts)},
+		question{"documents of a class", false, entries("status:parked class:transient", dlq.SortLastSeen)},
+		question{"documents of a source", false, entries("status:parked source:source-1", dlq.SortLastSeen)},
+		question{"documents of two sources", false, entries("source:source-1,source-2", dlq.SortLastSeen)},
+		question{"documents of a source, by opening", false, entries("status:open source:source-1", dlq.SortOldest)},
+		question{"documents but of a source", false, entries("-source:source-1", dlq.SortAttempts)},
 		question{"documents stuck longest", true, entries("status:parked", dlq.SortOldest)},
 		question{"documents that leave soon", true, entries("status:parked expires:<7d", dlq.SortExpires)},
-		question{"count of a class", true, func(ctx context.Context, s *subject) error {
+		question{"count of a class", false, func(ctx context.Context, s *subject) error {
 			n, err := s.store.CountEntries(ctx, s.by, mustQuery("status:parked class:transient"))
 			return atLeastOne(int(n), err)
 		}},
-		question{"choices of the filters", true, func(ctx context.Context, s *subject) error { _, err := s.store.FilterChoices(ctx); return err }},
-		question{"completion of a type", true, func(ctx context.Context, s *subject) error {
+		question{"choices of the filters", false, func(ctx context.Context, s *subject) error { _, err := s.store.FilterChoices(ctx); return err }},
+		question{"completion of a type", false, func(ctx context.Context, s *subject) error {
 			list, err := s.store.QueryValues(ctx, s.by, "type", "Err", 10)
 			return atLeastOne(len(list), err)
 		}},
@@ -145,11 +145,11 @@ func questions() []question {
 			_, err := s.store.Fixes(ctx, s.by, []string{s.fixed})
 			return err
 		}},
-		question{"report of versions, a year", true, func(ctx context.Context, s *subject) error {
+		question{"report of versions, a year", false, func(ctx context.Context, s *subject) error {
 			list, _, err := s.store.VersionReport(ctx, s.by, dlq.VersionReportQuery{From: benchNow.AddDate(-1, 0, 0)}, 2000)
 			return atLeastOne(len(list), err)
 		}},
-		question{"what stopped", true, func(ctx context.Context, s *subject) error {
+		question{"what stopped", false, func(ctx context.Context, s *subject) error {
 			_, _, err := s.store.StoppedSince(ctx, benchNow.Add(-time.Hour))
 			return err
 		}},

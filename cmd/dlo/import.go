@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -141,7 +144,13 @@ func (r *importRun) file(ctx context.Context, name string) (importCounts, error)
 		return importCounts{}, err
 	}
 	defer input.Close()
-	one := importFile{run: r, input: input, lines: linesOf(input), rejects: rejectsFile{path: rejectsPath(name)}, progress: newProgress(r.out, r.terminal, shownName(name), input)}
+	rejects := rejectsFile{path: rejectsPath(name)}
+	if !r.dry {
+		if err := rejects.removeOld(); err != nil {
+			return importCounts{}, err
+		}
+	}
+	one := importFile{run: r, input: input, lines: linesOf(input), rejects: rejects, progress: newProgress(r.out, r.terminal, shownName(name), input)}
 	err = one.read(ctx)
 	one.progress.end()
 	err = errors.Join(err, one.rejects.close())
@@ -291,8 +300,8 @@ func rejectsPath(name string) string {
 	return name + ".rejected.ndjson"
 }
 
-// rejectsFile is written once there is something to write. It replaces that of
-// an earlier run: the same lines are refused again.
+// rejectsFile is written once there is something to write. That of an earlier
+// run is gone by then: the same lines are refused again.
 type rejectsFile struct {
 	path string
 	file *os.File
@@ -312,6 +321,15 @@ type rejectedProblem struct {
 	Errors []dlq.Fault `json:"errors,omitempty"`
 }
 
+// removeOld takes away what an earlier run kept: were nothing refused this time,
+// it would say of lines that are taken that they were not.
+func (r *rejectsFile) removeOld() error {
+	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the rejects of an earlier run cannot be removed: %w. Nothing was read", err)
+	}
+	return nil
+}
+
 func (r *rejectsFile) write(line web.Line, refusal error) error {
 	if r.file == nil {
 		// A document's failure may be private: for its owner alone.
@@ -324,7 +342,7 @@ func (r *rejectsFile) write(line web.Line, refusal error) error {
 	row := rejectedLine{Line: line.Number, Problem: rejectedProblem{Detail: refusal.Error()}, Original: string(line.Bytes)}
 	var e *dlq.Error
 	if errors.As(refusal, &e) {
-		row.Problem = rejectedProblem{e.Message, e.Faults}
+		row.Problem = rejectedProblem{importWords(e.Message), importFaults(e.Faults)}
 	}
 	if !utf8.Valid(line.Bytes) {
 		row.Original, row.Encoding = base64.StdEncoding.EncodeToString(line.Bytes), "base64"
@@ -347,4 +365,20 @@ func (r *rejectsFile) close() error {
 		return fmt.Errorf("write the rejects: %w", err)
 	}
 	return nil
+}
+
+// importWords are a refusal's words for somebody who imports a file: nothing of
+// it is kept with the source, and there is no token.
+func importWords(message string) string {
+	return strings.Replace(message, "nothing was stored but a copy under the source's rejected envelopes", "nothing of the line was stored", 1)
+}
+
+func importFaults(faults []dlq.Fault) []dlq.Fault {
+	out := slices.Clone(faults)
+	for i := range out {
+		if out[i].Pointer == "/source" {
+			out[i].Detail = strings.Replace(out[i].Detail, "because this token is not bound to one", "in the line or by --source", 1)
+		}
+	}
+	return out
 }

@@ -133,6 +133,38 @@ func TestRejectsStandBesideTheFileWithTheirLineAndReason(t *testing.T) {
 	}
 }
 
+func TestRejectsOfAnEarlierRunDoNotOutliveTheirCause(t *testing.T) {
+	s := newImport(t)
+	path := s.write("a.ndjson", `{"source":"wiki","doc_id":2}`)
+	rejects := path + ".rejected.ndjson"
+	there := func() bool {
+		_, err := os.Stat(rejects)
+		return err == nil
+	}
+	s.files(path)
+	if !there() {
+		t.Fatal("nothing was kept")
+	}
+	wet := s.run
+	s.write("a.ndjson", envelopes(1))
+	s.dry()
+	if s.files(path); !there() {
+		t.Error("a dry run took away what an earlier run kept")
+	}
+	s.run = wet
+	if said, refused := s.files(path); refused || there() {
+		t.Errorf("the rejects of the mended file still stand: %s", said)
+	}
+	s.write("a.ndjson", `{"source":"wiki","doc_id":2}`)
+	s.files(path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, refused := s.files(path); !refused || !there() {
+		t.Error("a file that cannot be read took its rejects along")
+	}
+}
+
 func TestPackedFilesAreUnpacked(t *testing.T) {
 	s := newImport(t)
 	var packed bytes.Buffer
