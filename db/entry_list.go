@@ -251,7 +251,11 @@ func (f *filter) withStates(statuses []dlq.Status) []string {
 // countCellsByState adds up the counters of cells state by state, after the
 // newest entry's id: 0 of a state that the query does not let through.
 func (f *filter) countCellsByState() string {
-	columns := []string{"(select coalesce(max(id), 0) from entry)"}
+	all := "(select coalesce(max(id), 0) from entry)"
+	if within(f.statuses, stuckStates) { // the order of a list is read within them
+		all = "(select coalesce(sum(" + sumOf("k", f.statuses) + "), 0) from cohort k where " + sumOf("k", stuckStates) + " > 0)"
+	}
+	columns := []string{all}
 	for _, status := range dlq.Statuses {
 		column := "0"
 		if slices.Contains(f.statuses, status) {

@@ -159,10 +159,9 @@ func (s *Store) countFixes(ctx context.Context, by dlq.Actor, fixes map[string][
 	var f filter
 	ids := f.list(cohortIDs)
 	seen := f.ofSourcesOf(by, "l.source_id")
-	err := each(ctx, s.reader(), `select f.cohort_id, s.name, v.versions, coalesce(sum(case when m.status = 'parked' then m.entries end), 0),
-		coalesce(sum(case when m.status in ('parked', 'redriving', 'quarantined', 'archived') then m.entries end), 0)
-		from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id join cell_month m on m.cell_id = l.id
-		where f.cohort_id in (`+ids+`) and `+seen+` group by f.cohort_id, s.name, v.versions having sum(m.entries) > 0`, f.args, func(rows *sql.Rows) error {
+	err := each(ctx, s.reader(), `select f.cohort_id, s.name, v.versions, sum(l.parked), sum(l.parked + l.redriving + l.quarantined + l.archived)
+		from fingerprint f join cell l on l.fingerprint_id = f.id join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id
+		where f.cohort_id in (`+ids+`) and `+seen+` group by f.cohort_id, s.name, v.versions having sum(l.parked + l.redriving + l.quarantined + l.archived + l.resolved + l.erased) > 0`, f.args, func(rows *sql.Rows) error {
 		var cohort, source, text string
 		var parked, open int64
 		if err := rows.Scan(&cohort, &source, &text, &parked, &open); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,16 +19,20 @@ import (
 // months first, and more says that there are others.
 func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionReportQuery, limit int) (list []dlq.VersionReportCell, more bool, err error) {
 	var f filter
-	from := int64(0)
+	first := int64(0)
 	if !q.From.IsZero() {
-		from = monthOf(q.From)
+		first = monthOf(q.From)
 	}
-	earliest := f.arg(from)
+	earliest := f.arg(first)
+	parsed := map[string]dlq.Versions{} // few sets, in many cells
 	f.and("l.reason <> 'low_confidence'")
+	from := "cell_month m join cell l on l.id = m.cell_id"
 	if q.All {
 		f.and("m.status <> 'erased'")
-	} else {
-		f.and("m.status = 'parked'")
+	} else { // most cells have nothing that is stuck; the others are looked up, and not found by their state
+		from = "cell l cross join cell_month m on m.cell_id = l.id"
+		f.and("m.status || '' = 'parked'")
+		f.and(inStates("l", []dlq.Status{dlq.StatusParked}))
 	}
 	f.and(f.ofSourcesOf(by, "l.source_id"))
 	if q.Sources != nil {
@@ -40,7 +45,7 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 		f.and("m.month <= " + f.arg(monthOf(q.To)))
 	}
 	err = each(ctx, s.reader(), `select s.name, l.error_type, v.versions, max(m.month, `+earliest+` - 1) as month, sum(m.entries)
-		from cell_month m join cell l on l.id = m.cell_id join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id
+		from `+from+` join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id
 		where `+f.sql()+` group by s.name, l.error_type, l.version_set_id, 4 having sum(m.entries) > 0
 		order by 4 desc, 5 desc, s.name, l.error_type, l.version_set_id limit `+f.arg(limit+1), f.args, func(rows *sql.Rows) error {
 		var c dlq.VersionReportCell
@@ -53,8 +58,11 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 			more = true
 			return nil
 		}
-		c.Versions = dlq.ParseVersions(versions)
-		if month >= from {
+		if _, known := parsed[versions]; !known {
+			parsed[versions] = dlq.ParseVersions(versions)
+		}
+		c.Versions = maps.Clone(parsed[versions])
+		if month >= first {
 			c.Month = time.Date(int(month/12), time.Month(month%12+1), 1, 0, 0, 0, 0, time.UTC)
 		}
 		list = append(list, c)

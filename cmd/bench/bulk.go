@@ -442,6 +442,10 @@ func (h *history) writeCounters() error {
 			return err
 		}
 	}
+	// What is stuck no more leaves its row behind, as it does in the store.
+	if _, err := h.tx.Exec(`insert into cell_month (cell_id, month, status, entries) select distinct cell_id, month, 'parked', 0 from cell_month where true on conflict do nothing`); err != nil {
+		return err
+	}
 	for k, n := range h.days {
 		if _, err := h.tx.Exec(`insert into fingerprint_day (fingerprint_id, source_id, day, arrivals) values ($1, $2, $3, $4)`, k.member, k.source, k.day, n); err != nil {
 			return err

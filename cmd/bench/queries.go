@@ -39,6 +39,7 @@ type subject struct {
 	limited dlq.Actor
 	cohort  string // the one with most that is stuck
 	old     string // the one with the longest history
+	fixed   string // the one of which a fix is declared, with most that is stuck
 	next    string // the cursor after its first page
 	entry   dlq.Entry
 }
@@ -140,8 +141,8 @@ func questions() []question {
 			list, err := s.store.QueryValues(ctx, s.by, "type", "Err", 10)
 			return atLeastOne(len(list), err)
 		}},
-		question{"cohort page, fixes", false, func(ctx context.Context, s *subject) error {
-			_, err := s.store.Fixes(ctx, s.by, []string{s.cohort})
+		question{"cohort page, fixes", true, func(ctx context.Context, s *subject) error {
+			_, err := s.store.Fixes(ctx, s.by, []string{s.fixed})
 			return err
 		}},
 		question{"report of versions, a year", false, func(ctx context.Context, s *subject) error {
@@ -309,6 +310,10 @@ func subjectOf(ctx context.Context, store *db.Store) (*subject, error) {
 		return s, err
 	}
 	s.old = list[0].ID
+	if list, _, err = store.Cohorts(ctx, s.by, dlq.CohortQuery{Open: true, Having: mustQuery("fix:declared")}, "", 1); err != nil || len(list) == 0 {
+		return s, errors.Join(err, errors.New("no cohort has a fix"))
+	}
+	s.fixed = list[0].ID
 	entries, next, err := store.Entries(ctx, s.by, mustQuery("status:parked cohort:"+s.cohort), dlq.SortLastSeen, "", 50)
 	if err != nil || next == "" {
 		return s, errors.Join(err, errors.New("the largest cohort has one page alone"))
