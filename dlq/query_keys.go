@@ -66,7 +66,7 @@ var QueryKeys = []QueryKey{
 
 // laterKeys are keys that the language will have.
 var laterKeys = map[string]string{
-	"proof": "another key (what replays prove of a cohort cannot be asked for yet)",
+	"proof": "another key (proof is not known yet)",
 }
 
 // FindQueryKey finds a key by its name; nil without one.
