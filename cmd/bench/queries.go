@@ -125,7 +125,7 @@ func questions() []question {
 			return err
 		}},
 		question{"documents stuck", true, entries("status:parked", dlq.SortLastSeen)},
-		question{"documents of a class", false, entries("status:parked class:transient", dlq.SortLastSeen)},
+		question{"documents of a class", true, entries("status:parked class:transient", dlq.SortLastSeen)},
 		question{"documents of a source", false, entries("status:parked source:source-1", dlq.SortLastSeen)},
 		question{"documents of two sources", false, entries("source:source-1,source-2", dlq.SortLastSeen)},
 		question{"documents of a source, by opening", false, entries("status:open source:source-1", dlq.SortOldest)},
