@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,25 +113,16 @@ var stuckStates = []dlq.Status{dlq.StatusParked, dlq.StatusRedriving, dlq.Status
 func statesOf(q dlq.CohortQuery) []dlq.Status {
 	var out []dlq.Status
 	for _, s := range q.Having.StatesOf() {
-		if (q.Status == "" || q.Status == s) && (!q.Open || isOneOf(s, stuckStates)) {
+		if (q.Status == "" || q.Status == s) && (!q.Open || slices.Contains(stuckStates, s)) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func isOneOf(s dlq.Status, list []dlq.Status) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
 func within(states, list []dlq.Status) bool {
 	for _, s := range states {
-		if !isOneOf(s, list) {
+		if !slices.Contains(list, s) {
 			return false
 		}
 	}
@@ -149,7 +141,7 @@ func namesOf(list []dlq.Status) []string {
 func sumOf(alias string, states []dlq.Status) string {
 	var columns []string
 	for _, s := range dlq.Statuses {
-		if isOneOf(s, states) {
+		if slices.Contains(states, s) {
 			columns = append(columns, alias+"."+string(s))
 		}
 	}

@@ -163,7 +163,7 @@ func (t *Tx) countMove(was, is place) {
 // rehome says that of the entries which the job moves from a cohort to another
 // some go there as they are, n of them in a state.
 func (t *Tx) rehome(from, to string, status dlq.Status, n int64) {
-	if from == to || !isOneOf(status, stuckStates) {
+	if from == to || !slices.Contains(stuckStates, status) {
 		return
 	}
 	t.job.cohort(from).moved -= n
