@@ -107,15 +107,24 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	return list, cursor{order.value(last), last.ID, sort}.String(), nil
 }
 
+// sourcesMerged is of how many sources at most a list is merged from the lists of
+// each: a source is one more short read for each state.
+const sourcesMerged = 8
+
 // pageFrom is the entries of one page, and what is said of them after the joins.
 // The indexes that lists are read by begin with the state: of several states,
-// the first rows of each are read in the order of its index, and merged.
+// the first rows of each are read in the order of its index, and merged. The
+// order of opening has an index for each source too.
 func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 	most := " order by " + order.sql() + " limit " + f.arg(limit)
 	if f.driver != "" {
 		return "(select e.id from " + f.from() + " where " + f.sql() + most + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 	}
-	if len(f.statuses) < 2 {
+	sources := []string{""}
+	if order.column == "e.opened_at" && len(f.sources) > 0 && len(f.sources) <= sourcesMerged {
+		sources = f.sources
+	}
+	if len(f.statuses) < 2 && sources[0] == "" {
 		return "entry e", "where " + f.sql() + most
 	}
 	direction := ""
@@ -129,7 +138,16 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 			from = "cell c cross join entry e on e.cell_id = c.id and e.status = '" + string(status) + "'"
 			where = strings.Join(slices.Concat(f.cells, []string{"c." + string(status) + " > 0"}, f.where), " and ")
 		}
-		parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from "+from+" where "+where+most+")")
+		for _, source := range sources {
+			of := ""
+			if source != "" {
+				of = " and e.source_id = (select id from source where name = " + f.arg(source) + ")"
+			}
+			parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from "+from+" where "+where+of+most+")")
+		}
+	}
+	if len(parts) == 0 {
+		return "entry e", "where " + f.sql() + most
 	}
 	return "(select id from (" + strings.Join(parts, " union all ") + ") order by place" + direction + ", id" + direction + " limit " + f.arg(limit) + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 }
