@@ -18,7 +18,7 @@ var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "it
 
 // few are texts of questions whose whole table is read on purpose: the report of
 // versions over all that ever failed adds up the months of all cells.
-var few = regexp.MustCompile(`^\s*insert into|m.status <> 'erased'.* group by s.name, l.error_type, l.version_set_id|from grouping_rule r where r.state = 'moving' |from alert a\b|from audit order by seq desc limit 1$`)
+var few = regexp.MustCompile(`^\s*insert into|m.status <> 'erased'.* group by \+l.source_id, l.version_set_id, l.error_type|from grouping_rule r where r.state = 'moving' |from alert a\b|from audit order by seq desc limit 1$`)
 
 // ReadsWholeTable finds the steps of a question's plan that read all of a table
 // that grows with the failures. No screen, list or report may ask one that does:
