@@ -104,7 +104,7 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 			return err
 		}
 		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1, source_version = $10
-			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and o.state in ('running', 'done'))
+			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and (o.state in ('running', 'done') or (o.state = 'paused' and o.asks = 'target')))
 			and exists (select 1 from entry e where e.id = redrive.entry_id and e.status = 'redriving')
 			and exists (select 1 from source s where s.id = redrive.source_id and s.paused = 0) and not exists (select 1 from meta where name = 'paused' and value <> '')`,
 			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch, textOrNull(r.SourceVersion))
@@ -229,10 +229,7 @@ func (s *Store) LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) er
 		if err := tx.park(&r); err != nil {
 			return err
 		}
-		if _, err := tx.exec(`update item set state = 'left_out', why = $1 where redrive_id = $2 and state = 'in_flight'`, why, r.ID); err != nil {
-			return fmt.Errorf("leave out item: %w", err)
-		}
-		if err := tx.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemLeftOut, 1); err != nil {
+		if err := tx.itemLands(&r, dlq.ItemLeftOut, "", why); err != nil {
 			return err
 		}
 		return tx.audit(dlq.Policy("delivery"), auditEntry{action: "redrive.left_out", entryID: r.EntryID, dlqID: r.DLQID, operation: r.OperationID, source: r.Source,
@@ -259,6 +256,9 @@ func (s *Store) TargetGone(ctx context.Context, r dlq.Redrive, status int, sente
 		if o.State == dlq.OperationRunning {
 			if err := tx.moveOperation(&o, dlq.OperationPaused, sentence); err != nil {
 				return err
+			}
+			if _, err := tx.exec(`update operation set asks = 'target', try_at = null where id = $1`, o.ID); err != nil {
+				return fmt.Errorf("pause operation: %w", err)
 			}
 			if err := tx.audit(dlq.Policy("delivery"), auditEntry{action: "operation.paused", operation: o.ID, source: r.Source, detail: map[string]any{"status": status}}); err != nil {
 				return err
