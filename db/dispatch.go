@@ -35,6 +35,24 @@ func (s *Store) DueSources(ctx context.Context) ([]dlq.DueSource, error) {
 	return out, nil
 }
 
+// InFlight counts the redrives of each source that have no outcome yet: those that
+// its target took, and those that are being sent.
+func (s *Store) InFlight(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	err := each(ctx, s.reader(), `select s.name, count(*) from source s join redrive f on f.source_id = s.id
+		where f.state in ('pending', 'claimed', 'delivered') and (f.state = 'delivered' or (f.state = 'claimed' and f.lease_until > $1)) group by s.id, s.name order by s.name`, []any{ms(s.Now())}, func(rows *sql.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		out[name] = n
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count what is in flight: %w", err)
+	}
+	return out, nil
+}
+
 // ClaimRedrives takes at most limit due deliveries of a source under a lease.
 // The epoch that comes with each is its fencing number: whoever records under
 // an older one changes nothing.

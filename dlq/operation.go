@@ -21,7 +21,7 @@ const (
 )
 
 // OperationKinds lists the kinds that there are.
-var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore, OperationAssign, OperationDispose}
+var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore}
 
 // Valid says whether the kind is one of OperationKinds.
 func (k OperationKind) Valid() bool { return slices.Contains(OperationKinds, k) }

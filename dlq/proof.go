@@ -125,6 +125,12 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		p.Covers += g.Parked
 		p.Groups = append(p.Groups, g)
 	}
+	for key, tallies := range steps { // what was proved of documents that are not stuck any more
+		if byKey[key] == nil && !tallies[0].Step.None() && !lastCounting(tallies).IsZero() {
+			byKey[key] = &Proof{Step: tallies[0].Step}
+			byKey[key].conclude(tallies, false, under)
+		}
+	}
 	for _, p := range byKey {
 		if p.Of > 0 && p.State != ProofLooksTransient && p.State != ProofLapsed {
 			low, high := Wilson(p.Passed, p.Of)
