@@ -223,6 +223,9 @@ func (h *Handlers) entryNote(c echo.Context) error {
 // characters.
 func formText(c echo.Context, name string, limit int) (string, error) {
 	s := strings.TrimSpace(c.FormValue(name))
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return "", dlq.Invalid("what was sent is no text; nothing was done", dlq.Fault{Pointer: "/" + name, Detail: "text in UTF-8 without NUL expected"})
+	}
 	if utf8.RuneCountInString(s) > limit {
 		return "", dlq.Invalid("what was sent is too long", dlq.Fault{Pointer: "/" + name, Detail: "at most " + grouped(limit) + " characters expected"})
 	}

@@ -34,6 +34,9 @@ type route struct {
 // Register puts every route behind its door.
 func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 	bearer := web.Bearer(tokens, h.Now)
+	if h.Live == nil {
+		h.Live = NewLive(h.Store)
+	}
 	for _, r := range h.routes() {
 		chain := []echo.MiddlewareFunc{plainParams}
 		switch r.door {

@@ -42,6 +42,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
 		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
+		{session, get, "/cohorts/:id/live", dlq.MaySee, h.cohortLive, nil},
+		{session, post, "/cohorts/:id/redrive", dlq.MayDecide, h.cohortRedrive, nil},
 		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
 		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
 		{session, post, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitForm, nil},
@@ -80,6 +82,9 @@ func (h *Handlers) pageRoutes() []route {
 
 		{session, get, "/operations", dlq.MaySee, h.operationsPage, nil},
 		{session, get, "/operations/:id", dlq.MaySee, h.operationPage, nil},
+		{session, get, "/operations/:id/live", dlq.MaySee, h.operationLive, nil},
+		{session, post, "/operations/:id/next", dlq.MayDecide, h.operationNext, nil},
+		{session, post, "/operations/:id/go-on", dlq.MayDecide, h.operationGoOn, nil},
 		{session, post, "/operations/:id/pause", dlq.MayPause, h.operationMove(dlq.OperationPaused), nil},
 		{session, post, "/operations/:id/resume", dlq.MayDecide, h.operationMove(dlq.OperationRunning), nil},
 		{session, post, "/operations/:id/cancel", dlq.MayDecide, h.operationMove(dlq.OperationCancelled), nil},

@@ -40,6 +40,7 @@ type App struct {
 	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
 	tokens   *tokenLookup
+	live     *handlers.Live
 	setup    string // the link by which the first person is made; empty where somebody is there
 	base     *url.URL
 }
@@ -99,7 +100,8 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("make the server: %w", err)
 	}
-	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
+	a.live = handlers.NewLive(store)
+	h := &handlers.Handlers{Store: store, Live: a.live, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
 		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
@@ -121,6 +123,7 @@ func (a *App) run(ctx context.Context) error {
 	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
+	defer context.AfterFunc(ctx, a.live.Close)() // the server waits for its streams
 	err := a.server.Serve(ctx, a.listener)
 	stop()
 	background.Wait()
