@@ -277,7 +277,7 @@ func askWords(plan provePlan) (headline, detail string, tone components.Tone) {
 func passedWords(p dlq.Proof) string {
 	words := grouped(p.Passed) + " of " + grouped(p.Of) + " got past this error."
 	if p.Past > 0 {
-		words += " " + grouped(p.Past) + " of them failed on another."
+		words += " " + grouped(p.Past) + " more got past it and failed on another."
 	}
 	return words
 }
@@ -724,8 +724,8 @@ func remainsWords(f proveFacts) string {
 // operationPace says under which rules it goes.
 func operationPace(f proveFacts) string {
 	o := f.op
-	if o.State.Ended() {
-		return ""
+	if o.State.Ended() || o.State == dlq.OperationStopped {
+		return "" // nothing goes
 	}
 	var parts []string
 	if o.Concurrency > 0 {
