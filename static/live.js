@@ -36,9 +36,9 @@
       if (from.data !== to.data) from.data = to.data;
       return;
     }
+    const zoned = from.tagName === "TIME" && !("keep" in from.dataset) && from.dateTime === to.dateTime; // in the viewer's zone by now
     setAttributes(from, to);
-    if (from.tagName === "TEXTAREA" || from.tagName === "NOSCRIPT") return;
-    if (from.tagName === "TIME" && from.dateTime === to.dateTime) return; // in the viewer's zone by now
+    if (zoned || from.tagName === "TEXTAREA" || from.tagName === "NOSCRIPT") return;
     const old = [...from.childNodes];
     let at = 0;
     for (const next of [...to.childNodes]) {
@@ -57,24 +57,33 @@
     for (; at < old.length; at++) old[at].remove();
   };
 
-  // The buttons stay where they are while the pointer is over them.
+  // The buttons stay where they are while the pointer is over them, but no longer
+  // than a press can be under way: what they say is to be true.
+  const hand = 1500;
   let waits = null; // the newest drawing of buttons that must not change yet
   const names = (actions) => all("form", actions).map(nameOf).join("\n");
   const holdButtons = (region, next, mine) => {
+    const now = region.querySelector(".prove .foot > .actions:hover");
+    const then = next.querySelector(".prove .foot > .actions");
+    const held = waits;
     waits = null;
-    if (mine) return;
-    const now = region.querySelector(".prove .actions:hover");
-    const then = now && next.querySelector(".prove .foot .actions");
-    if (!now || (then && names(now) === names(then))) return;
-    waits = then || document.createElement("div");
+    if (mine || !now || (then && names(now) === names(then))) return;
+    waits = { then: then || null };
     if (then) then.replaceWith(now.cloneNode(true));
     else next.querySelector(".prove .foot")?.append(now.cloneNode(true));
-    now.addEventListener("pointerleave", () => {
-      if (!waits) return;
-      if (waits.className) lay(now, waits);
-      else now.remove();
+    if (held) return; // it is let go of already
+    const release = () => {
+      now.removeEventListener("pointerleave", release);
+      clearTimeout(timer);
+      if (!waits || !now.isConnected) return;
+      const to = waits.then;
       waits = null;
-    }, { once: true });
+      if (to) lay(now, to);
+      else now.remove();
+      settle(region);
+    };
+    const timer = setTimeout(release, hand);
+    now.addEventListener("pointerleave", release);
   };
 
   const draw = (page, regions, mine) => {
@@ -84,7 +93,7 @@
       const to = page.getElementById(id);
       if (!from || !to) continue;
       const next = document.adoptNode(to);
-      holdButtons(from, next, mine);
+      if (from.querySelector(".prove")) holdButtons(from, next, mine);
       lay(from, next);
       document.dispatchEvent(new CustomEvent("dlo:drawn", { detail: from }));
       if (mine) settle(from);
