@@ -39,7 +39,7 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	href := sourceHref(s.Name())
 	m := source.Model{
 		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
-		Policy: policyGroups(s), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		Policy: policyGroups(s, f.now), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
 		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
 	}
 	if s.Paused {
@@ -98,6 +98,7 @@ func sourceNotices(f sourcePageFacts) []components.Notice {
 	} else if !s.HasSecret {
 		out = append(out, components.Notice{Tone: components.Deadline, Title: "Redrives go unsigned.", Text: "Set redrive.secret (whsec_ and base64) so that the pipeline can tell them from anybody's."})
 	}
+	out = append(out, secretNotice(f)...)
 	if !s.Policy.Probe.Configured() {
 		out = append(out, components.Notice{Tone: components.Info, Title: "This source cannot be asked what its documents are now.", Text: "Their bytes are unknown unless the stored copy is sent. Set probe.url in its policy."})
 	} else if s.Policy.Probe.Fetch == dlq.FetchAlways {
@@ -171,7 +172,7 @@ const notYet = "not acted on yet"
 
 // policyGroups shows the policy; secrets are said to be there or not, and what is
 // kept without effect is said to be so.
-func policyGroups(s dlq.Source) []source.Group {
+func policyGroups(s dlq.Source, now time.Time) []source.Group {
 	p := s.Policy
 	kv := func(key, value string) components.KV { return components.KV{Key: key, Value: shown(value)} }
 	idle := func(key, value string) components.KV {
@@ -202,7 +203,7 @@ func policyGroups(s dlq.Source) []source.Group {
 	}
 	return []source.Group{
 		{Name: "Redrive", Rows: []components.KV{target, kv("Which bytes", modeLabels[policyMode(p)]), kv("Pace", fmt.Sprintf("%g deliveries a second, %s in flight", p.Redrive.Rate, grouped(p.Redrive.Concurrency))),
-			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), kv("Secret", map[bool]string{true: "set", false: "not set"}[s.HasSecret])}},
+			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), secretWords(s, now)}},
 		{Name: "Document now", Rows: probe},
 		{Name: "Outcomes", Rows: outcomes},
 		{Name: "Retention", Rows: []components.KV{kv("Queue", p.Retention.EntryTTL.String()+", at most "+p.Retention.MaxTTL.String()), idle("Copies", p.Retention.PayloadTTL.String()), idle("Records", p.Retention.RecordTTL.String())}},

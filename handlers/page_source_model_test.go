@@ -43,7 +43,7 @@ func TestWhatAPolicySaysInVainIsSaidToBeSo(t *testing.T) {
 	f := bareSource()
 	f.source.Policy.Outcomes.Mode, f.source.Policy.Outcomes.CheckURL, f.source.Policy.Alerts.URL = dlq.OutcomesCheck, "https://index.example.com", "https://chat.example.com"
 	var idle []string
-	for _, group := range policyGroups(f.source) {
+	for _, group := range policyGroups(f.source, f.now) {
 		for _, row := range group.Rows {
 			if strings.Contains(row.Note, "not acted on yet") {
 				idle = append(idle, row.Key)

@@ -152,6 +152,7 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/sources/:name", dlq.MaySee, h.showSource, nil},
 		{token, get, "/api/v1/sources/:name/deployments", dlq.MaySee, h.listDeployments, nil},
 		{token, put, "/api/v1/sources/:name", dlq.MaySetPolicy, h.putSource, nil},
+		{token, post, "/api/v1/sources/:name/secret/end", dlq.MaySetPolicy, h.endOverlap, nil},
 		{token, post, "/api/v1/sources/:name/pause", dlq.MayPause, h.pauseSource(true), nil},
 		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
 		{token, get, "/api/v1/reports/versions", dlq.MaySee, h.versionReport, nil},

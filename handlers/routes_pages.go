@@ -96,6 +96,7 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/sources/:name/deployments", dlq.MaySetPolicy, h.sourceDeployment, nil},
 		{session, get, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourceRunbook, nil},
 		{session, post, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourcePutRunbook, nil},
+		{session, post, "/sources/:name/secret/end", dlq.MaySetPolicy, h.sourceEndOverlap, nil},
 		{session, post, "/sources/:name/pause", dlq.MayPause, h.sourcePause(true), nil},
 		{session, post, "/sources/:name/resume", dlq.MayPause, h.sourcePause(false), nil},
 

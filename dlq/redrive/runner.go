@@ -22,7 +22,7 @@ type RunStore interface {
 	// that are paused.
 	DueSources(ctx context.Context) ([]dlq.DueSource, error)
 	Source(ctx context.Context, name string) (dlq.Source, error)
-	RedriveSecret(ctx context.Context, name string) (string, error)
+	RedriveSecrets(ctx context.Context, name string) ([]string, error)
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
 	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error
