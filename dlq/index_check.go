@@ -155,3 +155,11 @@ func IndexBackoff(n int) time.Duration {
 	}
 	return min(wait, indexMost)
 }
+
+// IndexChecked is how far the index was asked about a redrive in flight.
+type IndexChecked struct {
+	Times int
+	Said  string // of the last answer, in words; empty before the first
+	Again time.Time
+	Until time.Time // its outcome is overdue after this
+}
