@@ -39,7 +39,7 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	href := sourceHref(s.Name())
 	m := source.Model{
 		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
-		Policy: policyGroups(s, f.now), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		Policy: policyGroups(f), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
 		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
 	}
 	if s.Paused {
@@ -107,33 +107,6 @@ func sourceNotices(f sourcePageFacts) []components.Notice {
 	return out
 }
 
-// newNever asks how outcomes shall be learnt of a pipeline that never reported.
-func newNever(f sourcePageFacts) *source.Never {
-	if !neverReported(f.source) {
-		return nil
-	}
-	n := &source.Never{CSRF: f.csrf, Sentence: neverReportedSentence(f.source) + " How shall we find out?"}
-	if !f.by.May(dlq.MaySetPolicy) {
-		n.Sentence += " A manager can choose."
-		return n
-	}
-	href := sourceHref(f.source.Name()) + "/outcomes"
-	labels := []struct {
-		mode  dlq.OutcomeMode
-		label string
-		why   string
-	}{
-		{dlq.OutcomesReported, "It will report", "POST /api/v1/outcomes, with the redrive_id that it was sent"},
-		{dlq.OutcomesResponse, "Its answer is the outcome", "A 2xx of the target counts as the commit"},
-		{dlq.OutcomesAssumed, "Silence counts as done", "No answer within the time-out resolves the document"},
-	}
-	for _, l := range labels {
-		a := components.Action{Label: l.label, Href: href, Why: l.why, Current: f.source.Policy.Outcomes.Mode == l.mode, Fields: []components.Field{{Name: "mode", Value: string(l.mode)}}}
-		n.Choices = append(n.Choices, a)
-	}
-	return n
-}
-
 // newLadder is the steps, each done or what one would get with the snippet to
 // paste.
 func newLadder(f sourcePageFacts) []source.Rung {
@@ -172,7 +145,8 @@ const notYet = "not acted on yet"
 
 // policyGroups shows the policy; secrets are said to be there or not, and what is
 // kept without effect is said to be so.
-func policyGroups(s dlq.Source, now time.Time) []source.Group {
+func policyGroups(f sourcePageFacts) []source.Group {
+	s, now := f.source, f.now
 	p := s.Policy
 	kv := func(key, value string) components.KV { return components.KV{Key: key, Value: shown(value)} }
 	idle := func(key, value string) components.KV {
@@ -190,12 +164,22 @@ func policyGroups(s dlq.Source, now time.Time) []source.Group {
 		}
 	}
 	learnt := kv("Learnt", outcomeModeWords[p.Outcomes.Mode])
-	if p.Outcomes.Mode == dlq.OutcomesCheck {
-		learnt.Note = notYet + "; treated as reported by the pipeline"
+	if f.by.May(dlq.MaySetPolicy) {
+		learnt.Href = outcomesHref(s)
 	}
 	outcomes := []components.KV{learnt, kv("Waited for", p.Outcomes.Timeout.String())}
 	if p.Outcomes.CheckURL != "" {
-		outcomes = append(outcomes, components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true, Note: notYet})
+		asked := components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true}
+		if p.Outcomes.Mode != dlq.OutcomesCheck {
+			asked.Note = "not asked, while outcomes are learnt otherwise"
+		}
+		outcomes = append(outcomes, asked, kv("Version from", p.Outcomes.CheckFrom))
+		if p.Outcomes.CheckSeqFrom != "" {
+			outcomes = append(outcomes, kv("ingest_seq from", p.Outcomes.CheckSeqFrom))
+		}
+		for _, name := range sortedKeys(p.Outcomes.CheckHeaders) {
+			outcomes = append(outcomes, components.KV{Key: "Header " + shownLine(name, 60).String(), Value: shownLine(p.Outcomes.CheckHeaders[name], 120), Mono: true})
+		}
 	}
 	alerts := kv("Alerts go to", "nobody")
 	if p.Alerts.URL != "" {

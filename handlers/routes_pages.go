@@ -92,6 +92,7 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/sources/:name", dlq.MaySee, h.sourcePage, nil},
 		{session, get, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePolicy, nil},
 		{session, post, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePutPolicy, nil},
+		{session, get, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomesPage, nil},
 		{session, post, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomes, nil},
 		{session, post, "/sources/:name/deployments", dlq.MaySetPolicy, h.sourceDeployment, nil},
 		{session, get, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourceRunbook, nil},
