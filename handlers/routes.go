@@ -18,6 +18,7 @@ const (
 	open    door = "open"    // nobody needs to be known
 	session door = "session" // a person who is signed in, with a cookie
 	token   door = "token"   // a program, with a bearer token
+	signed  door = "signed"  // a program, with a bearer token or the signature of a redrive's source
 )
 
 // route is one line of the tables below: who may call what. A route that is in
@@ -41,6 +42,8 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 			chain = append(chain, h.Sessions.Middleware)
 		case token:
 			chain = append(chain, bearer)
+		case signed:
+			chain = append(chain, h.tokenOrSignature(bearer))
 		}
 		if r.may != "" {
 			chain = append(chain, web.Require(r.may))
@@ -103,7 +106,7 @@ func (h *Handlers) apiRoutes() []route {
 		{open, get, "/api/v1/payloads/:sha256", "", h.linkedPayload, []echo.MiddlewareFunc{web.HidePath}},
 		{token, get, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookup, nil},
 		{token, post, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookupBatch, nil},
-		{token, post, "/api/v1/outcomes", dlq.MayReport, h.outcomes, batch},
+		{signed, post, "/api/v1/outcomes", dlq.MayReport, h.outcomes, batch},
 		{token, post, "/api/v1/deployments", dlq.MayReport, h.deployment, nil},
 
 		{token, get, "/api/v1/dead-letters", dlq.MaySee, h.listEntries, nil},
