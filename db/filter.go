@@ -169,6 +169,9 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 			f.statuses = slices.DeleteFunc(f.statuses, func(s dlq.Status) bool { return hasStatus(t.Values, s) == t.Negated })
 			continue
 		}
+		if len(t.Periods) > 0 && !t.Negated {
+			f.said = true // the indexes of moments begin with the state
+		}
 		condition, ofCell := f.term(t, by, now)
 		if t.Negated { // also where a column is null, of which "not" would be null again
 			condition = "(" + condition + ") is not true"
@@ -278,6 +281,10 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 		}), false
 	case "age": // stuck for longer than a span: opened before
 		return "e.opened_at " + flipped[t.Compare] + " " + f.arg(ms(now.Add(-t.Span))), false
+	case "opened":
+		return f.within("e.opened_at", t.Periods), false
+	case "seen":
+		return f.within("e.last_seen", t.Periods), false
 	case "expires": // leaves within a span: before
 		return "e.expires_at " + t.Compare + " " + f.arg(ms(now.Add(t.Span))), false
 	case "attempts":
@@ -389,6 +396,22 @@ func (f *filter) either(values []string, condition func(string) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = condition(v)
+	}
+	return "(" + strings.Join(parts, " or ") + ")"
+}
+
+// within is the condition that a moment lies in one of some periods.
+func (f *filter) within(column string, periods []dlq.Period) string {
+	parts := make([]string, len(periods))
+	for i, p := range periods {
+		switch {
+		case p.To.IsZero():
+			parts[i] = column + " >= " + f.arg(ms(p.From))
+		case p.From.IsZero():
+			parts[i] = column + " < " + f.arg(ms(p.To))
+		default:
+			parts[i] = column + " >= " + f.arg(ms(p.From)) + " and " + column + " < " + f.arg(ms(p.To))
+		}
 	}
 	return "(" + strings.Join(parts, " or ") + ")"
 }

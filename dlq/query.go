@@ -21,10 +21,12 @@ type Term struct {
 	Key     string // the name of one of QueryKeys; "" is free text
 	Values  []string
 	Negated bool
-	// Of an age or a date: the comparison and the span; of a count: the number.
+	// Of an age: the comparison and the span; of a count: the comparison and the
+	// number.
 	Compare string // "", "<", "<=", ">", ">="
 	Span    time.Duration
 	Number  int64
+	Periods []Period // of a date: any of them, one a value
 	// Start and End are where the term stands in the text, in bytes.
 	Start, End int
 }
@@ -169,6 +171,13 @@ func parseTerm(w queryWord) (Term, string) {
 	for _, v := range t.Values {
 		if expected := faultOf(*key, v); expected != "" {
 			return t, expected
+		}
+		if key.Form == FormDate {
+			p, expected := parsePeriod(v)
+			if expected != "" {
+				return t, expected
+			}
+			t.Periods = append(t.Periods, p)
 		}
 	}
 	return t, ""

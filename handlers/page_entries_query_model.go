@@ -158,6 +158,10 @@ func termWords(t dlq.Term) string {
 		words = map[string]string{"<": "stuck for less than ", "<=": "stuck for at most ", ">": "stuck for more than ", ">=": "stuck for at least "}[t.Compare] + spanWords(t.Span)
 	case "expires":
 		words = map[string]string{"<": "leaves within ", "<=": "leaves within ", ">": "leaves later than in ", ">=": "leaves later than in "}[t.Compare] + spanWords(t.Span)
+	case "opened":
+		words = "opened " + periodsWords(t.Periods)
+	case "seen":
+		words = "failed last " + periodsWords(t.Periods)
 	case "attempts", "redrives":
 		words = t.Key + ": " + strings.TrimSpace(compareWords[t.Compare]+" "+grouped(t.Number))
 	default:

@@ -43,7 +43,7 @@ func (h *Handlers) completions(ctx context.Context, by dlq.Actor, at dlq.Complet
 	case "cohort":
 		return h.cohortChoices(ctx, by, at.Part)
 	}
-	out := fixedChoices(at)
+	out := fixedChoices(at, h.Now())
 	values, err := h.Store.QueryValues(ctx, by, at.Key, at.Part, choicesMost)
 	for _, v := range values {
 		out = append(out, completion{value: v})
