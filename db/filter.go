@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,26 +134,25 @@ const afterAll = "~"
 // cohortMembers finds the fingerprints of the cohorts whose id begins with a
 // text, of those that went into others included, and those whose digest does.
 func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, error) {
-	var ids []int64
+	query, args := membersNamedBy(prefix)
+	members, err := ids(ctx, s.reader(), query+` order by id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find the cohort's members: %w", err)
+	}
+	return members, nil
+}
+
+// membersNamedBy selects what cohortMembers finds.
+func membersNamedBy(prefix string) (query string, args []any) {
 	plain, part, derived := strings.Cut(digestIn(prefix), "/")
 	digest := strings.ToLower(plain)
 	if derived {
 		digest += "/" + part // the rule in it is an id, and those are upper case
 	}
 	cohort := strings.ToUpper(prefix)
-	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id >= $1 and cohort_id < $2
+	return `select id from fingerprint where cohort_id >= $1 and cohort_id < $2
 		union select f.id from cohort c join fingerprint f on f.cohort_id = c.merged_into where c.id >= $1 and c.id < $2 and c.merged_into is not null
-		union select id from fingerprint where digest >= $3 and digest < $4 order by id`,
-		[]any{cohort, cohort + afterAll, digest, digest + afterAll}, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("find the cohort's members: %w", err)
-	}
-	return ids, nil
+		union select id from fingerprint where digest >= $3 and digest < $4`, []any{cohort, cohort + afterAll, digest, digest + afterAll}
 }
 
 func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
