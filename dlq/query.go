@@ -267,6 +267,12 @@ func (q Query) Without(i int) string {
 	return strings.TrimSpace(strings.TrimSpace(q.Text[:t.Start]) + " " + strings.TrimSpace(q.Text[t.End:]))
 }
 
+// WithoutTerm asks for what the query does without one of its terms. Its terms
+// stand where they stood in the whole text.
+func (q Query) WithoutTerm(i int) Query {
+	return Query{Text: q.Text, Terms: slices.Delete(slices.Clone(q.Terms), i, i+1)}
+}
+
 // Has says whether any term has the key.
 func (q Query) Has(key string) bool {
 	return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Key == key })

@@ -44,6 +44,13 @@ func (u UnknownValue) Mended(q Query) string {
 	return q.Text[:t.Start] + term + q.Text[t.End:]
 }
 
+// ExcludingTerm is a term without which a query that finds nothing would find
+// something.
+type ExcludingTerm struct {
+	At        int   // its place among the terms
+	Documents int64 // how many it would find; -1 where that was not counted
+}
+
 // nearestMost is the longest value, in characters, that another is looked for.
 const nearestMost = 100
 

@@ -209,22 +209,6 @@ func queryHelp() []entries.Help {
 	return help
 }
 
-// searchHints are what is worth saying of a query that can be read.
-func searchHints(q dlq.Query, sources []dlq.Source) []string {
-	var hints []string
-	for _, t := range q.Terms {
-		if t.Key != "source" {
-			continue
-		}
-		for _, v := range t.Values {
-			if !slices.ContainsFunc(sources, func(s dlq.Source) bool { return s.Name() == v }) {
-				hints = append(hints, "No source is called "+shownLine(v, 60).String()+".")
-			}
-		}
-	}
-	return hints[:min(len(hints), 5)]
-}
-
 // lagWords say how many documents a search for text does not cover.
 func lagWords(lag textLag, now time.Time) string {
 	if lag.documents == 0 {

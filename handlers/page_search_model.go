@@ -113,3 +113,18 @@ func newChoices(text string, at dlq.Completing, values []completion) search.Mode
 	}
 	return m
 }
+
+// newUnknownChoice is what is said where nothing that is known can stand: that the
+// value is unknown, and the one that may have been meant, to be taken.
+func newUnknownChoice(text string, at dlq.Completing, unknown []dlq.UnknownValue, by dlq.Actor) search.Model {
+	if len(unknown) == 0 {
+		return search.Model{}
+	}
+	u := unknown[0]
+	m := search.Model{}
+	if u.Near != "" {
+		m = newChoices(text, at, []completion{{u.Near, "did you mean this?"}})
+	}
+	m.Note = unknownWords(u, len(by.Sources) > 0) + "."
+	return m
+}
