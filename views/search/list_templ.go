@@ -111,7 +111,7 @@ func List(m Model) templ.Component {
 			}
 		}
 		if m.Note != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"choice note\" role=\"option\" aria-disabled=\"true\" aria-selected=\"false\" id=\"choice-note\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"choice said\" role=\"option\" aria-disabled=\"true\" aria-selected=\"false\" id=\"choice-note\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
