@@ -34,7 +34,12 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 		return r.giveBack(record, claimed, claimed.NextAt)
 	case err != nil:
 		return r.notNow(record, src, claimed, err)
-	case leftOut != "":
+	case p.noTest:
+		if deferred, err := r.o.Store.Defer(record, p.redrive); err != nil || deferred {
+			return err
+		}
+	}
+	if leftOut != "" {
 		return r.o.Store.LeaveOut(record, p.redrive, leftOut)
 	}
 	secret, err := r.o.Store.RedriveSecret(record, src.Name())
@@ -66,6 +71,10 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 func (r *Runner) settle(ctx context.Context, src dlq.Source, d dlq.Redrive, a dlq.Answer) error {
 	now := r.o.Clock()
 	v := Judge(a, d.ID, now)
+	failed := v.Judgement == Retry && a.Status != http.StatusTooManyRequests // that one only asks for less
+	if err := r.heard(ctx, d, failed); err != nil {
+		r.o.Report(fmt.Errorf("look at the target of redrive %s: %w", d.ID, err))
+	}
 	switch v.Judgement {
 	case Taken:
 		return r.taken(ctx, src, d, a, v)
@@ -155,6 +164,7 @@ func giveUpAt(p dlq.RetryPolicy, d dlq.Redrive, now time.Time) (time.Time, bool)
 type prepared struct {
 	redrive dlq.Redrive
 	entry   dlq.Entry
+	noTest  bool        // it would not test the code, as the document is not known to be unchanged
 	sent    dlq.Attempt // the failure that is replayed; under held, the one that brought the copy
 }
 
@@ -215,6 +225,9 @@ func (r *Runner) choose(ctx context.Context, src dlq.Source, p *prepared) (dlq.L
 		copyState = dlq.CopyNever // of an older failure: whatever it proves, it is not this document
 	}
 	choice := dlq.BytesQuestion{Mode: d.Mode, Copy: copyState, HasPointer: p.sent.PayloadURI != "", HasProbe: hasProbe, Now: reading.Bytes, AcceptUnknown: d.AcceptUnknown}.Choose()
+	// A canary tests the code: with bytes that are not known to be those that
+	// failed, another goes in its place.
+	p.noTest = d.Mode == dlq.ModeAuto && (choice.LeftOut != "" || choice.Send != dlq.ModeHeld)
 	if choice.LeftOut != "" {
 		return choice.LeftOut, nil
 	}
