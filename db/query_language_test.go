@@ -234,3 +234,20 @@ func TestDatesAreCountedByTheirIndexes(t *testing.T) {
 		}
 	}
 }
+
+// Of what is settled no cell is counted where the sources are known: the page must
+// not take that for nothing.
+func TestWhatIsSettledOfSomeSourcesIsListedOldestFirst(t *testing.T) {
+	s := withTarget(t, "wiki", "leases")
+	gone := s.Park(t, dlqtest.Of("wiki", "gone"), dlqtest.Event("1"))
+	s.Park(t, dlqtest.Of("wiki", "stuck"), dlqtest.Event("2"))
+	bring(t, s, gone.DLQID, dlq.StatusArchived)
+	for _, by := range []dlq.Actor{dlqtest.Admin, dlqtest.Only(dlqtest.Reviewer, "wiki", "leases")} {
+		for _, text := range []string{"status:archived,resolved,erased", "status:archived,resolved source:wiki,leases"} {
+			list, _, err := s.Entries(background, by, query(t, text), dlq.SortOldest, "", 10)
+			if err != nil || len(list) != 1 || list[0].DocID != "gone" {
+				t.Errorf("%s for %v: %d documents, %v", text, by.Sources, len(list), err)
+			}
+		}
+	}
+}

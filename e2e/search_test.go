@@ -62,7 +62,9 @@ func TestTheSearchBoxOffersKeysAndValuesAndTakesThemByKeys(t *testing.T) {
 	b.picturesIfAsked("search-bad-term")
 	b.open(d.address + "/entries?q=")
 	b.do(chromedp.Click(chromedp.CSS("#search")), chromedp.KeyEvent("parser:zzzzzz"))
-	b.until("the box says that nothing failed so", func() bool { return shown() && strings.HasPrefix(b.textOf("#choice-note"), "No document ever failed under") })
+	b.until("the box says that nothing failed so", func() bool {
+		return shown() && strings.HasPrefix(b.textOf("#choice-note"), "No document ever failed under")
+	})
 	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.Click(chromedp.CSS("#choice-note")))
 	if got := value(); got != "parser:zzzzzz" {
 		t.Errorf("what the box says was taken: %q", got)
