@@ -29,10 +29,10 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 	from := "cell_month m join cell l on l.id = m.cell_id"
 	if q.All {
 		f.and("m.status <> 'erased'")
-	} else { // most cells have nothing that is stuck; the others are looked up, and not found by their state
-		from = "cell l cross join cell_month m on m.cell_id = l.id"
-		f.and("m.status || '' = 'parked'")
-		f.and(inStates("l", []dlq.Status{dlq.StatusParked}))
+	} else { // an index has what is stuck alone
+		from = "cell_month m cross join cell l on l.id = m.cell_id"
+		f.and("m.status = 'parked'")
+		f.and("m.entries > 0")
 	}
 	f.and(f.ofSourcesOf(by, "l.source_id"))
 	if q.Sources != nil {

@@ -110,6 +110,8 @@ type Store interface {
 	TextLag(ctx context.Context, limit int) (documents int64, since time.Time, err error)
 	TextIsBehind(ctx context.Context, q dlq.Query) error
 	QueryValues(ctx context.Context, by dlq.Actor, key, part string, limit int) ([]string, error)
+	UnknownValues(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.UnknownValue, error)
+	WithoutTerm(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.ExcludingTerm, error)
 	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
 	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
@@ -130,6 +132,9 @@ type Store interface {
 	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
+	OperationSteps(ctx context.Context, id string) ([]dlq.OperationStep, error)
+	OperationOfCohort(ctx context.Context, cohortID string) (dlq.Operation, bool, error)
+	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)
 	MoveOperation(ctx context.Context, by dlq.Actor, id string, to dlq.OperationState, why string) (dlq.Operation, error)
 
 	Source(ctx context.Context, name string) (dlq.Source, error)

@@ -48,6 +48,9 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 		if r.may != "" {
 			chain = append(chain, web.Require(r.may))
 		}
+		if known, list := listParams[r.method+" "+r.path]; list {
+			chain = append(chain, knownParams(known)) // after Require: who may not ask is told that first
+		}
 		if r.door == session {
 			// After Require: a form without any session is told to sign in, and
 			// not that its page is out of date.
@@ -147,6 +150,8 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/operations/:id/items", dlq.MaySee, h.listItems, nil},
 		{token, post, "/api/v1/operations/:id/pause", dlq.MayPause, h.moveOperation(dlq.OperationPaused), nil},
 		{token, post, "/api/v1/operations/:id/resume", dlq.MayDecide, h.moveOperation(dlq.OperationRunning), nil},
+		{token, post, "/api/v1/operations/:id/next", dlq.MayDecide, h.nextStep, nil},
+		{token, post, "/api/v1/operations/:id/go-on", dlq.MayDecide, h.goOn, nil},
 		{token, post, "/api/v1/operations/:id/cancel", dlq.MayDecide, h.moveOperation(dlq.OperationCancelled), nil},
 		{token, post, "/api/v1/pause", dlq.MayPause, h.pauseAll, nil},
 		{token, post, "/api/v1/resume", dlq.MayPause, h.resumeAll, nil},
