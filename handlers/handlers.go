@@ -141,6 +141,7 @@ type Store interface {
 	Sources(ctx context.Context) ([]dlq.Source, error)
 	PutSource(ctx context.Context, by dlq.Actor, p dlq.SourcePolicy) (dlq.Source, bool, error)
 	IndexChecked(ctx context.Context, entryID int64) (dlq.IndexChecked, bool, error)
+	UnplacedOutcomes(ctx context.Context, by dlq.Actor, source string, limit int) ([]dlq.UnplacedOutcome, bool, error)
 	EndOverlap(ctx context.Context, by dlq.Actor, name, reason string) (bool, error)
 	PauseSource(ctx context.Context, by dlq.Actor, name string, paused bool, reason string) (bool, error)
 	PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error

@@ -20,17 +20,19 @@ const (
 // sourcePageFacts is what the page of one source is made from.
 type sourcePageFacts struct {
 	sourceFacts
-	runs        []dlq.Deployment // that run now, by component
-	history     []dlq.Deployment // a page, newest first
-	historyFrom string           // the cursor of that page; empty: the first
-	historyNext string
-	seen        []dlq.SeenVersion // that failures name and nobody registered
-	refused     []dlq.RejectedEnvelope
-	runbook     string // rendered and cleaned; empty without one
-	noRunbook   string // why a runbook that is there is not shown
-	by          dlq.Actor
-	csrf        string
-	now         time.Time
+	runs         []dlq.Deployment // that run now, by component
+	history      []dlq.Deployment // a page, newest first
+	historyFrom  string           // the cursor of that page; empty: the first
+	historyNext  string
+	seen         []dlq.SeenVersion // that failures name and nobody registered
+	refused      []dlq.RejectedEnvelope
+	unplaced     []dlq.UnplacedOutcome // reports that belong to nothing, newest first
+	moreUnplaced bool
+	runbook      string // rendered and cleaned; empty without one
+	noRunbook    string // why a runbook that is there is not shown
+	by           dlq.Actor
+	csrf         string
+	now          time.Time
 }
 
 // newSourcePage shapes one source.
@@ -39,7 +41,7 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	href := sourceHref(s.Name())
 	m := source.Model{
 		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
-		Policy: policyGroups(f), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		Policy: policyGroups(f), Register: newRegister(f), Rejected: newRejected(f), Unplaced: newUnplaced(f.unplaced, f.moreUnplaced), Runbook: components.Markdown{SanitisedHTML: f.runbook},
 		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
 	}
 	if s.Paused {
