@@ -37,6 +37,7 @@ func (h *Handlers) sourcesPage(c echo.Context) error {
 	}
 	if len(nameless) > 0 {
 		u := newUnplaced(nameless, more)
+		u.Lead = "They name no source. " + u.Lead
 		m.Unplaced = &u
 	}
 	if m.Layout, err = h.layout(c, "Sources", ""); err != nil {

@@ -16,7 +16,7 @@ func sourceItems() []Item {
 		{When: at("2026-11-29T08:41:00Z", "29 Nov 2026 08:41 UTC", "29 Nov 08:41"), Result: "committed", About: []components.KV{{Key: "Redrive", Value: txt("01K9ZZ0000000000000000000A"), Mono: true}}, Why: "No entry or redrive here has this name; the report is kept.", By: txt("pipeline")},
 		{When: at("2026-11-29T08:40:00Z", "29 Nov 2026 08:40 UTC", "29 Nov 08:40"), Result: "failed", About: []components.KV{{Key: "Document", Value: txt("contracts/2026/northern-region/LS-2104-amendment-7-signed-and-countersigned.pdf"), Mono: true}, {Key: "Key", Value: txt("9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e"), Mono: true}}, Why: "No entry or redrive here has this name; the report is kept.", By: txt("signed report")},
 	}}
-	list.Unplaced = &source.Unplaced{Lead: reports.Lead, Rows: reports.Rows[:1]}
+	list.Unplaced = &source.Unplaced{Lead: "They name no source. " + reports.Lead, Rows: reports.Rows[:1]}
 	rotating := source.Model{Layout: frame("wiki", "Sources", components.Link{Text: "Sources", Href: "/sources"}, components.Link{Text: "wiki"}), Name: "wiki",
 		Notices: []components.Notice{{Tone: components.Info, Title: "The signing secret is being replaced.", Text: "Until 2 Dec 2026 08:40 UTC redrives are signed with the new and the old one. Give the pipeline the new one before then.", Do: []components.Action{{Label: "End the overlap now", Href: "/sources/wiki/secret/end", Why: "A pipeline that knows only the old secret refuses every redrive from then on"}}}},
 		Policy: []source.Group{

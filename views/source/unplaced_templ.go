@@ -78,7 +78,7 @@ func UnplacedOf(u Unplaced) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p><div class=\"frame\"><table class=\"rows slim\"><caption class=\"sr\">Outcomes that were reported of what is not known here</caption> <thead><tr><th scope=\"col\">Outcome</th><th scope=\"col\">Of</th><th scope=\"col\">Why it is kept</th><th scope=\"col\">Told</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p><div class=\"frame bleed\"><table class=\"rows slim\"><caption class=\"sr\">Outcomes that were reported of what is not known here</caption> <thead><tr><th scope=\"col\">Outcome</th><th scope=\"col\">Of</th><th scope=\"col\">Why it is kept</th><th scope=\"col\">Told</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
