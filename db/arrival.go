@@ -405,8 +405,16 @@ func (t *Tx) completeAttempt(src dlq.Source, was, is entryRow, fp fingerprintRef
 	if err := t.traceLeaves(is.id, attemptID); err != nil {
 		return was, err
 	}
-	if _, err := t.exec(`update redrive set outcome_unnamed = 0, outcome_cohort = $1, outcome_class = $2 where entry_id = $3 and outcome_attempt = $4`, fp.cohort, a.Envelope.ErrorClass, is.id, attemptID); err != nil {
-		return was, fmt.Errorf("complete the outcome: %w", err)
+	var redriveID string
+	if found, err := t.row(`select id from redrive where entry_id = $1 and outcome_attempt = $2`, []any{is.id, attemptID}, &redriveID); err != nil {
+		return was, fmt.Errorf("find the outcome to complete: %w", err)
+	} else if found {
+		if err := t.judgeAnew(redriveID, func() error {
+			_, err := t.exec(`update redrive set outcome_unnamed = 0, outcome_cohort = $1, outcome_class = $2 where id = $3`, fp.cohort, a.Envelope.ErrorClass, redriveID)
+			return err
+		}); err != nil {
+			return was, fmt.Errorf("complete the outcome: %w", err)
+		}
 	}
 	if err := t.textIsStale(is.id); err != nil { // the same attempt has other texts now
 		return was, err

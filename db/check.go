@@ -13,7 +13,7 @@ import (
 // gap. Each fault is a line that names it.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	var faults []string
-	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkGrouping, s.checkCells, s.checkSources, s.checkOperations, s.checkDispositions, s.checkAudit} {
+	for _, check := range []func(context.Context) ([]string, error){s.checkPages, s.checkReferences, s.checkCohorts, s.checkCohortOrder, s.checkGrouping, s.checkCells, s.checkSources, s.checkOperations, s.checkReplays, s.checkDispositions, s.checkAudit} {
 		found, err := check(ctx)
 		if err != nil {
 			return faults, fmt.Errorf("check the database: %w", err)
@@ -128,10 +128,17 @@ const recountOperations = `select operation_id as id, count(*) as total, count(c
 	count(case when state = 'settled' then 1 end) as settled, count(case when state = 'left_out' then 1 end) as left_out, count(case when state = 'cancelled' then 1 end) as cancelled
 	from item group by operation_id`
 
+// recountSteps counts items as operation_tally has them.
+const recountSteps = `select i.operation_id, i.step, case i.state when 'settled' then coalesce(nullif(r.outcome, ''), 'settled') else i.state end as stands, count(*) as items
+	from item i left join redrive r on r.id = i.redrive_id group by 1, 2, 3`
+
 func (s *Store) checkOperations(ctx context.Context) ([]string, error) {
 	return s.lines(ctx, `select 'operation ' || o.id || ' counts other items than it has' from operation o left join (`+recountOperations+`) i on i.id = o.id
 		where o.total <> coalesce(i.total, 0) or o.waiting <> coalesce(i.waiting, 0) or o.in_flight <> coalesce(i.in_flight, 0) or o.settled <> coalesce(i.settled, 0)
-		or o.left_out <> coalesce(i.left_out, 0) or o.cancelled <> coalesce(i.cancelled, 0) order by o.id limit 100`)
+		or o.left_out <> coalesce(i.left_out, 0) or o.cancelled <> coalesce(i.cancelled, 0)
+		union all select 'operation ' || x.operation_id || ' counts ' || sum(x.counted) || ' items that are ' || x.stands || ' in step ' || x.step || ' and has ' || sum(x.has)
+			from (select operation_id, step, stands, items as counted, 0 as has from operation_tally union all select operation_id, step, stands, 0, items from (`+recountSteps+`)) x
+			group by x.operation_id, x.step, x.stands having sum(x.counted) <> sum(x.has) order by 1 limit 100`)
 }
 
 func (s *Store) checkAudit(ctx context.Context) ([]string, error) {
@@ -155,6 +162,10 @@ func (s *Store) RepairCounters(ctx context.Context) error {
 			`update cell set (parked, redriving, quarantined, archived, resolved, erased) = (select coalesce(max(m.parked), 0), coalesce(max(m.redriving), 0), coalesce(max(m.quarantined), 0), coalesce(max(m.archived), 0), coalesce(max(m.resolved), 0), coalesce(max(m.erased), 0) from (` + sumOfMonths + `) m where m.id = cell.id)`,
 			`update cohort set oldest_opened = ` + oldestOfMembers + `, next_expiry = ` + expiryOfMembers,
 			`update operation set (total, waiting, in_flight, settled, left_out, cancelled) = (select coalesce(max(i.total), 0), coalesce(max(i.waiting), 0), coalesce(max(i.in_flight), 0), coalesce(max(i.settled), 0), coalesce(max(i.left_out), 0), coalesce(max(i.cancelled), 0) from (` + recountOperations + `) i where i.id = operation.id)`,
+			`delete from operation_tally`,
+			`insert into operation_tally (operation_id, step, stands, items) ` + recountSteps,
+			`delete from replay_tally`,
+			replaysCounted + ` where verdict is not null` + replaysGrouped,
 		} {
 			if _, err := tx.exec(statement); err != nil {
 				return fmt.Errorf("recount: %w", err)

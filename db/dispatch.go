@@ -35,6 +35,24 @@ func (s *Store) DueSources(ctx context.Context) ([]dlq.DueSource, error) {
 	return out, nil
 }
 
+// InFlight counts the redrives of each source that have no outcome yet: those that
+// its target took, and those that are being sent.
+func (s *Store) InFlight(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	err := each(ctx, s.reader(), `select s.name, count(*) from source s join redrive f on f.source_id = s.id
+		where f.state in ('pending', 'claimed', 'delivered') and (f.state = 'delivered' or (f.state = 'claimed' and f.lease_until > $1)) group by s.id, s.name order by s.name`, []any{ms(s.Now())}, func(rows *sql.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		out[name] = n
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count what is in flight: %w", err)
+	}
+	return out, nil
+}
+
 // ClaimRedrives takes at most limit due deliveries of a source under a lease.
 // The epoch that comes with each is its fencing number: whoever records under
 // an older one changes nothing.
@@ -104,7 +122,7 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 			return err
 		}
 		n, err := tx.exec(`update redrive set sent = $1, payload_sha256 = $2, payload_uri = $3, probe = $4, bytes = $5, running = $6, sent_at = coalesce(sent_at, $7), deliveries = deliveries + 1, source_version = $10
-			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and o.state in ('running', 'done'))
+			where id = $8 and state = 'claimed' and lease_epoch = $9 and exists (select 1 from operation o where o.id = redrive.operation_id and (o.state in ('running', 'done') or (o.state = 'paused' and o.asks = 'target')))
 			and exists (select 1 from entry e where e.id = redrive.entry_id and e.status = 'redriving')
 			and exists (select 1 from source s where s.id = redrive.source_id and s.paused = 0) and not exists (select 1 from meta where name = 'paused' and value <> '')`,
 			r.Sent, textOrNull(r.PayloadSHA256), textOrNull(r.PayloadURI), string(probe), string(bytes), running, ms(tx.now), r.ID, r.LeaseEpoch, textOrNull(r.SourceVersion))
@@ -229,10 +247,7 @@ func (s *Store) LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) er
 		if err := tx.park(&r); err != nil {
 			return err
 		}
-		if _, err := tx.exec(`update item set state = 'left_out', why = $1 where redrive_id = $2 and state = 'in_flight'`, why, r.ID); err != nil {
-			return fmt.Errorf("leave out item: %w", err)
-		}
-		if err := tx.itemMoved(r.OperationID, dlq.ItemInFlight, dlq.ItemLeftOut, 1); err != nil {
+		if err := tx.itemLands(&r, dlq.ItemLeftOut, "", why); err != nil {
 			return err
 		}
 		return tx.audit(dlq.Policy("delivery"), auditEntry{action: "redrive.left_out", entryID: r.EntryID, dlqID: r.DLQID, operation: r.OperationID, source: r.Source,
@@ -259,6 +274,9 @@ func (s *Store) TargetGone(ctx context.Context, r dlq.Redrive, status int, sente
 		if o.State == dlq.OperationRunning {
 			if err := tx.moveOperation(&o, dlq.OperationPaused, sentence); err != nil {
 				return err
+			}
+			if _, err := tx.exec(`update operation set asks = 'target', try_at = null where id = $1`, o.ID); err != nil {
+				return fmt.Errorf("pause operation: %w", err)
 			}
 			if err := tx.audit(dlq.Policy("delivery"), auditEntry{action: "operation.paused", operation: o.ID, source: r.Source, detail: map[string]any{"status": status}}); err != nil {
 				return err

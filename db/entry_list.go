@@ -84,7 +84,7 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.beginWithCells(ctx, &f, q, by); err != nil {
+	if err := s.beginWithCells(ctx, &f, q, by, order); err != nil {
 		return nil, "", err
 	}
 	if after != "" {
@@ -107,15 +107,29 @@ func (s *Store) Entries(ctx context.Context, by dlq.Actor, q dlq.Query, sort dlq
 	return list, cursor{order.value(last), last.ID, sort}.String(), nil
 }
 
+// bySource says whether a list can be merged from that of each of its sources.
+func (f *filter) bySource(order entryOrder) bool {
+	return order.column == "e.opened_at" && len(f.sources) > 0 && len(f.sources) <= sourcesMerged
+}
+
+// sourcesMerged is of how many sources at most a list is merged from the lists of
+// each: a source is one more short read for each state.
+const sourcesMerged = 8
+
 // pageFrom is the entries of one page, and what is said of them after the joins.
 // The indexes that lists are read by begin with the state: of several states,
-// the first rows of each are read in the order of its index, and merged.
+// the first rows of each are read in the order of its index, and merged. The
+// order of opening has an index for each source too.
 func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 	most := " order by " + order.sql() + " limit " + f.arg(limit)
 	if f.driver != "" {
 		return "(select e.id from " + f.from() + " where " + f.sql() + most + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 	}
-	if len(f.statuses) < 2 {
+	sources := []string{""}
+	if f.bySource(order) {
+		sources = f.sources
+	}
+	if len(f.statuses) < 2 && sources[0] == "" {
 		return "entry e", "where " + f.sql() + most
 	}
 	direction := ""
@@ -127,55 +141,88 @@ func (f *filter) pageFrom(order entryOrder, limit int) (from, where string) {
 		from, where := "entry e", f.sqlOf([]dlq.Status{status})
 		if slices.Contains(f.byCells, status) {
 			from = "cell c cross join entry e on e.cell_id = c.id and e.status = '" + string(status) + "'"
-			where = strings.Join(slices.Concat(f.cells, []string{"c." + string(status) + " > 0"}, f.where), " and ")
+			where = strings.Join(slices.Concat(f.cellsIn([]dlq.Status{status}), f.where), " and ")
 		}
-		parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from "+from+" where "+where+most+")")
+		for _, source := range sources {
+			of := ""
+			if source != "" {
+				of = " and e.source_id = (select id from source where name = " + f.arg(source) + ")"
+			}
+			parts = append(parts, "select * from (select e.id as id, "+order.column+" as place from "+from+" where "+where+of+most+")")
+		}
+	}
+	if len(parts) == 0 {
+		return "entry e", "where " + f.sql() + most
 	}
 	return "(select id from (" + strings.Join(parts, " union all ") + ") order by place" + direction + ", id" + direction + " limit " + f.arg(limit) + ") page cross join entry e on e.id = page.id", "order by " + order.sql()
 }
 
 // cellsRare is how many entries the cells of a query may have at most so that a
 // list begins with them. Reading n of N costs n; the order of the list comes
-// upon a page of them after N/n times as many rows as a page has, each of which
-// costs two fifths of one that is read. Where that is less, the order is read.
+// upon a page of them after N/n times as many entries of its index as a page has,
+// each of which costs an eighth of a row that is read. Where that is less, the
+// order is read.
 const (
-	cellsRare = 5_000
-	pageCosts = 20
+	cellsRare = 2_000
+	pageCosts = 6
 )
 
 // beginWithCells looks up in the rollup how many entries the cells of a query
 // have, and lets a list begin with them where that is few.
-func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by dlq.Actor) error {
+func (s *Store) beginWithCells(ctx context.Context, f *filter, q dlq.Query, by dlq.Actor, order entryOrder) error {
 	if f.driver != "" || len(f.cells) == 0 || q.Has("cohort") {
 		return nil
 	}
 	rolled, _ := f.rolledUp(q, by)
+	rolled.sources = f.sources
+	if f.takesOut(q) {
+		rolled.statuses = slices.DeleteFunc(slices.Clone(f.statuses), func(s dlq.Status) bool { return !slices.Contains(stuckStates, s) })
+	}
 	found := make([]int64, len(dlq.Statuses))
-	var n, all int64
-	into := []any{&all}
+	var all, stuck int64
+	into := []any{&all, &stuck}
 	for i := range found {
 		into = append(into, &found[i])
 	}
 	if _, err := s.one(ctx, rolled.countCellsByState(), rolled.args, into...); err != nil {
 		return fmt.Errorf("count what cells hold: %w", err)
 	}
-	few := func(n int64) bool { return n <= cellsRare && n*n <= pageCosts*all }
+	few := func(n, of int64) bool { return n <= cellsRare && n*n <= pageCosts*of }
+	bySource := f.bySource(order) && len(f.cells) == 1
 	var some []dlq.Status
+	n, of := int64(0), stuck
 	for i, status := range dlq.Statuses {
-		if n += found[i]; found[i] > 0 {
+		counted, among := slices.Contains(rolled.statuses, status), all
+		if slices.Contains(stuckStates, status) {
+			among = stuck
+		} else if found[i] > 0 {
+			of = all
+		}
+		if n += found[i]; found[i] > 0 || !counted && slices.Contains(f.statuses, status) {
 			some = append(some, status)
 		}
-		if found[i] > 0 && few(found[i]) {
+		if found[i] > 0 && few(found[i], among) && !bySource {
 			f.byCells = append(f.byCells, status)
 		}
 	}
-	if !few(n) {
+	if len(rolled.statuses) < len(f.statuses) || !few(n, of) || bySource {
 		f.narrow(some)
 		return nil
 	}
 	f.driver = "select x.id as id from cell c cross join entry x on x.cell_id = c.id and x.status in (" + statusNames(f.statuses) + ") where " + strings.Join(f.withStates(f.statuses), " and ")
 	f.cells = nil
 	return nil
+}
+
+// takesOut says that the cells of a query are those that some terms leave: most
+// of them, long gone ones too, which are not worth counting.
+func (f *filter) takesOut(q dlq.Query) bool {
+	for _, t := range q.Terms {
+		if _, ofCell := f.cellTerm(t); ofCell && !t.Negated {
+			return false
+		}
+	}
+	return len(f.sources) == 0
 }
 
 // narrow leaves out the states in which nothing matches.
@@ -248,26 +295,56 @@ func (f *filter) withStates(statuses []dlq.Status) []string {
 	return f.cells
 }
 
-// countCellsByState adds up the counters of cells state by state, after the
-// newest entry's id: 0 of a state that the query does not let through.
+// countCellsByState adds up the counters of cells state by state, after how many
+// entries there are about, and how many of them are stuck: 0 of a state that the
+// query does not let through.
 func (f *filter) countCellsByState() string {
 	all := "(select coalesce(max(id), 0) from entry)"
-	if within(f.statuses, stuckStates) { // the order of a list is read within them
-		all = "(select coalesce(sum(" + sumOf("k", f.statuses) + "), 0) from cohort k where " + sumOf("k", stuckStates) + " > 0)"
+	stuck := "(select coalesce(sum(" + sumOf("k", stuckStates) + "), 0) from cohort k where " + sumOf("k", stuckStates) + " > 0)"
+	columns := []string{all, stuck}
+	counted := f.statuses
+	ofSources := len(f.cells) == 1 && len(f.sources) > 0 && len(f.sources) <= sourcesMerged
+	if ofSources {
+		counted = slices.DeleteFunc(slices.Clone(counted), func(s dlq.Status) bool { return !slices.Contains(stuckStates, s) })
 	}
-	columns := []string{all}
 	for _, status := range dlq.Statuses {
 		column := "0"
-		if slices.Contains(f.statuses, status) {
+		switch {
+		case slices.Contains(counted, status):
 			column = "coalesce(sum(c." + string(status) + "), 0)"
+		case slices.Contains(f.statuses, status):
+			column = f.countOfSources(status)
 		}
 		columns = append(columns, column)
 	}
-	where := f.cells
-	if condition := inStates("c", f.statuses); condition != "" {
-		where = append(slices.Clone(where), condition)
-	}
+	where := f.cellsIn(counted)
 	return "select " + strings.Join(columns, ", ") + " from cell c where " + strings.Join(where, " and ")
+}
+
+// cellsIn are the conditions on cells that have an entry in one of some states.
+// Few have one that is stuck, and those have an index of their own, which the
+// planner would leave aside for that of their source.
+func (f *filter) cellsIn(states []dlq.Status) []string {
+	where := slices.Clone(f.cells)
+	if within(states, stuckStates) {
+		for i := range where {
+			where[i] = strings.ReplaceAll(where[i], "c.source_id in", "+c.source_id in")
+		}
+	}
+	if condition := inStates("c", states); condition != "" {
+		where = append(where, condition)
+	}
+	return where
+}
+
+// countOfSources counts the entries in a state of the sources that a query names,
+// of each as far as it matters: its cells of long ago are more than that.
+func (f *filter) countOfSources(status dlq.Status) string {
+	var parts []string
+	for _, source := range f.sources {
+		parts = append(parts, "(select count(*) from (select 1 from entry e where e.source_id = (select id from source where name = "+f.arg(source)+") and e.status = '"+string(status)+fmt.Sprintf("' limit %d))", cellsRare+1))
+	}
+	return strings.Join(parts, " + ")
 }
 
 // exactFilter is filter for what acts on a set or hands it out: it waits for a

@@ -18,7 +18,8 @@ type filter struct {
 	where    []string
 	cells    []string // conditions on the cell c of the entry
 	statuses []dlq.Status
-	said     bool // the query names states
+	sources  []string // the entries are of these alone, where it is known
+	said     bool     // the query names states
 	args     []any
 	members  map[string][]int64 // of the cohorts that the query names
 	texts    map[textSought]textFound
@@ -162,8 +163,12 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 		f.cells = append(f.cells, "c.source_id in (select id from source where name in ("+f.list(by.Sources)+"))")
 	}
 	f.statuses = slices.Clone(dlq.Statuses)
+	f.sources = slices.Compact(slices.Sorted(slices.Values(by.Sources)))
 	f.chooseDriver(q)
 	for _, t := range q.Terms {
+		if t.Key == "source" && !t.Negated && len(f.sources) == 0 {
+			f.sources = slices.Compact(slices.Sorted(slices.Values(t.Values)))
+		}
 		if t.Key == "status" {
 			f.said = true
 			f.statuses = slices.DeleteFunc(f.statuses, func(s dlq.Status) bool { return hasStatus(t.Values, s) == t.Negated })

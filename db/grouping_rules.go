@@ -389,7 +389,7 @@ func (t *Tx) replaysBack(members []int64, merged, from string) error {
 			return fmt.Errorf("give replays back: %w", err)
 		}
 	}
-	return nil
+	return t.recountReplays(merged, from)
 }
 
 // unsplit gives all that a part holds to the cohort that was split: what this

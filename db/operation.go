@@ -6,26 +6,55 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math/bits"
+	"strings"
 
 	"dlo/dlq"
 )
 
-const operationColumns = `(select count(*) from redrive r where r.operation_id = operation.id and r.state in ('pending', 'claimed') and r.sent_at is null), id, kind, state, why, query, expect, reason, actor_kind, actor_id, actor_name, mode, accept_unknown, canary, step, rate, concurrency, stop_share,
-	days, until, grant_kind, total, waiting, in_flight, settled, left_out, cancelled, created_at, updated_at, ended_at`
+const operationColumns = `(select count(*) from redrive r where r.operation_id = operation.id and r.state in ('pending', 'claimed') and r.sent_at is null),
+	(select coalesce(sum(t.items), 0) from operation_tally t where t.operation_id = operation.id and t.stands = 'waiting' and t.step <= operation.step),
+	id, kind, state, why, query, expect, reason, actor_kind, actor_id, actor_name, mode, accept_unknown, canary, step, rate, concurrency, stop_share,
+	days, until, grant_kind, total, waiting, in_flight, settled, left_out, cancelled, created_at, updated_at, ended_at,
+	cohort_id, sizes, go_on, asks, step_at, ask_at, pause_share, same_stops, base_settled, base_failed, returns, try_at, proof, fields`
+
+// operationFields are what only some kinds of operation have.
+type operationFields struct {
+	Owner       string              `json:"owner,omitempty"`
+	Ticket      string              `json:"ticket,omitempty"`
+	Disposition *dlq.NewDisposition `json:"disposition,omitempty"`
+}
 
 func scanOperation(scan func(...any) error) (dlq.Operation, error) {
 	var o dlq.Operation
-	var canary string
+	var canary, sizes, proof, fields string
 	var until, created, updated int64
-	var ended sql.NullInt64
+	var ended, stepAt, askAt, tryAt sql.NullInt64
 	var waiting, inFlight, settled, leftOut, cancelled int64
-	if err := scan(&o.Unsent, &o.ID, &o.Kind, &o.State, &o.Why, &o.Query, &o.Expect, &o.Reason, &o.Actor.Kind, &o.Actor.ID, &o.Actor.Name, &o.Mode, &o.AcceptUnknown, &canary, &o.Step,
-		&o.Rate, &o.Concurrency, &o.StopShare, &o.Days, &until, &o.Grant, &o.Total, &waiting, &inFlight, &settled, &leftOut, &cancelled, &created, &updated, &ended); err != nil {
+	if err := scan(&o.Unsent, &o.StepWaiting, &o.ID, &o.Kind, &o.State, &o.Why, &o.Query, &o.Expect, &o.Reason, &o.Actor.Kind, &o.Actor.ID, &o.Actor.Name, &o.Mode, &o.AcceptUnknown, &canary, &o.Step,
+		&o.Rate, &o.Concurrency, &o.StopShare, &o.Days, &until, &o.Grant, &o.Total, &waiting, &inFlight, &settled, &leftOut, &cancelled, &created, &updated, &ended,
+		&o.CohortID, &sizes, &o.GoOn, &o.Asks, &stepAt, &askAt, &o.PauseShare, &o.SameStops, &o.BaseSettled, &o.BaseFailed, &o.Returns, &tryAt, &proof, &fields); err != nil {
 		return o, err
 	}
 	o.Until, o.CreatedAt, o.UpdatedAt, o.EndedAt = fromMS(until), fromMS(created), fromMS(updated), fromNullMS(ended)
+	o.StepAt, o.AskAt, o.TryAt = fromNullMS(stepAt), fromNullMS(askAt), fromNullMS(tryAt)
 	o.Counts = map[dlq.ItemState]int64{dlq.ItemWaiting: waiting, dlq.ItemInFlight: inFlight, dlq.ItemSettled: settled, dlq.ItemLeftOut: leftOut, dlq.ItemCancelled: cancelled}
-	return o, json.Unmarshal([]byte(canary), &o.Canary)
+	var more operationFields
+	for _, f := range []struct {
+		text string
+		into any
+	}{{canary, &o.Canary}, {sizes, &o.Sizes}, {fields, &more}} {
+		if err := json.Unmarshal([]byte(f.text), f.into); err != nil {
+			return o, fmt.Errorf("read operation %s: %w", o.ID, err)
+		}
+	}
+	o.Owner, o.Ticket, o.Disposition = more.Owner, more.Ticket, more.Disposition
+	if proof != "" {
+		o.Proof = &dlq.Forecast{}
+		return o, json.Unmarshal([]byte(proof), o.Proof)
+	}
+	return o, nil
 }
 
 func operationsWhere(ctx context.Context, r reader, where string, args ...any) ([]dlq.Operation, error) {
@@ -97,54 +126,70 @@ func (s *Store) CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Opera
 	if !o.Until.IsZero() {
 		until = ms(o.Until)
 	}
+	proof := ""
+	if o.Proof != nil {
+		b, err := json.Marshal(o.Proof)
+		if err != nil {
+			return o, fmt.Errorf("write what was known of an operation's cohort: %w", err)
+		}
+		proof = string(b)
+	}
+	fields, err := json.Marshal(operationFields{o.Owner, o.Ticket, o.Disposition})
+	if err != nil {
+		return o, fmt.Errorf("write the fields of an operation: %w", err)
+	}
 	err = s.update(ctx, func(tx *Tx) error {
 		o.ID, o.State, o.CreatedAt, o.UpdatedAt = tx.newID(), dlq.OperationPreparing, tx.now, tx.now
 		if _, err := tx.exec(`insert into operation (id, kind, state, query, expect, reason, actor_kind, actor_id, actor_name, mode, accept_unknown, canary, rate, concurrency, stop_share,
-			days, until, grant_kind, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)`,
+			days, until, grant_kind, created_at, updated_at, cohort_id, go_on, pause_share, returns, proof, fields) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20, $21, $22, $23, $24, $25)`,
 			o.ID, o.Kind, o.State, o.Query, o.Expect, o.Reason, o.Actor.Kind, o.Actor.ID, o.Actor.Name, o.Mode, o.AcceptUnknown, string(canary), o.Rate, o.Concurrency, o.StopShare,
-			o.Days, until, o.Grant, ms(tx.now)); err != nil {
+			o.Days, until, o.Grant, ms(tx.now), o.CohortID, o.GoOn, o.PauseShare, o.Returns, proof, string(fields)); err != nil {
 			return fmt.Errorf("add operation: %w", err)
 		}
-		return tx.audit(o.Actor, auditEntry{action: "operation." + string(o.Kind), operation: o.ID, detail: map[string]any{"expect": o.Expect, "mode": o.Mode}, reason: o.Reason})
+		return tx.audit(o.Actor, auditEntry{action: "operation." + string(o.Kind), operation: o.ID, cohort: o.CohortID, detail: map[string]any{"expect": o.Expect, "mode": o.Mode}, reason: o.Reason})
 	})
 	return o, err
 }
 
 // AddItems writes a slice of an operation's membership: each entry waits, or is
-// left out with why. Names that are not found are left out as such. The caller
-// keeps slices small (some hundreds), so that arrivals are not held up.
+// left out with why. Names that are not found are left out as such; so is what the
+// actor may not see, which keeps no trace here. The caller keeps slices small
+// (some hundreds), so that arrivals are not held up.
 func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error {
 	return s.update(ctx, func(tx *Tx) error {
+		found, err := tx.candidates(o, dlqIDs)
+		if err != nil {
+			return err
+		}
 		counts := map[dlq.ItemState]int64{}
+		rest := len(o.Canary) + 1
+		args := make([]any, 0, itemsAtOnce*itemColumns)
 		for i, dlqID := range dlqIDs {
-			e, found, err := tx.entryByDLQID(dlqID)
-			if err != nil {
-				return err
-			}
-			if found { // what the actor may not see is not found, and keeps no trace here
-				src, err := tx.sourceByID(e.sourceID)
-				if err != nil {
-					return err
-				}
-				if !o.Actor.SeesSource(src.Name()) {
-					e, found = entryRow{}, false
-				}
-			}
+			c := found[dlqID]
 			state, why := dlq.ItemWaiting, dlq.LeftOut("")
-			if !found {
+			if c.Status == "" {
 				state, why = dlq.ItemLeftOut, dlq.LeftNotFound
-			} else if why, err = tx.leaveOut(o, e); err != nil {
-				return err
-			} else if why != "" {
-				state = dlq.ItemLeftOut
+			} else if o.Kind == dlq.OperationRedrive { // an action says so itself, at the entry's turn
+				if e := c.Ask(); e.LeftOut != "" && !e.Quarantine { // at its turn it is quarantined, not before
+					state, why = dlq.ItemLeftOut, e.LeftOut
+				}
 			}
 			counts[state]++
-			if _, err := tx.exec(`insert into item (operation_id, entry_id, dlq_id, position, state, why) values ($1, $2, $3, $4, $5, $6)`,
-				o.ID, e.id, dlqID, position+i, state, why); err != nil {
-				return fmt.Errorf("add item: %w", err)
+			args = append(args, o.ID, c.entry, dlqID, position+i, rest, state, why, c.stratum, c.current)
+			if len(args) == cap(args) || i == len(dlqIDs)-1 {
+				rows := len(args) / itemColumns
+				if _, err := tx.exec(`insert into item (operation_id, entry_id, dlq_id, position, step, state, why, stratum, held) values `+rowsOf(rows, itemColumns), args...); err != nil {
+					return fmt.Errorf("add items: %w", err)
+				}
+				args = args[:0]
 			}
 		}
-		_, err := tx.exec(`update operation set total = total + $1, waiting = waiting + $2, left_out = left_out + $3, updated_at = $4 where id = $5`,
+		for state, n := range counts {
+			if err := tx.tallyItems(o.ID, rest, string(state), n); err != nil {
+				return err
+			}
+		}
+		_, err = tx.exec(`update operation set total = total + $1, waiting = waiting + $2, left_out = left_out + $3, updated_at = $4 where id = $5`,
 			len(dlqIDs), counts[dlq.ItemWaiting], counts[dlq.ItemLeftOut], ms(tx.now), o.ID)
 		if err != nil {
 			return fmt.Errorf("count items: %w", err)
@@ -153,16 +198,80 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 	})
 }
 
-// leaveOut says why an operation leaves an entry out, if it does.
-func (t *Tx) leaveOut(o dlq.Operation, e entryRow) (dlq.LeftOut, error) {
-	if o.Kind != dlq.OperationRedrive {
-		return "", nil // an action says so itself, at the entry's turn
+const (
+	itemsAtOnce = 100
+	itemColumns = 9
+)
+
+// rowsOf are the placeholders of so many rows of values.
+func rowsOf(rows, columns int) string {
+	list := make([]string, rows)
+	for r := range list {
+		marks := make([]string, columns)
+		for c := range marks {
+			marks[c] = fmt.Sprintf("$%d", r*columns+c+1)
+		}
+		list[r] = "(" + strings.Join(marks, ", ") + ")"
 	}
-	eligible, err := t.askRedrive(o, e)
-	if err != nil || eligible.Quarantine {
-		return "", err // it is quarantined at its turn, not before
+	return strings.Join(list, ", ")
+}
+
+// itemCandidate is a candidate with what a canary is chosen by.
+type itemCandidate struct {
+	dlq.Candidate
+	entry   int64
+	stratum int64
+	current bool // the stored copy is of the failure
+}
+
+// candidates says of entries what decides whether an operation takes them. One
+// that is not found, or that the actor may not see, is not among them.
+func (t *Tx) candidates(o dlq.Operation, dlqIDs []string) (map[string]itemCandidate, error) {
+	out := make(map[string]itemCandidate, len(dlqIDs))
+	type row struct {
+		id     string
+		source int64
+		c      itemCandidate
 	}
-	return eligible.LeftOut, nil
+	var list []row
+	err := each(t.ctx, t, `select e.id, e.dlq_id, e.source_id, e.status, e.content_hash is not null, e.same_failures, e.granted, e.payload_state, e.payload_state = 'held' and e.payload_attempt = e.evidence_id,
+		e.status = 'parked' and exists (select 1 from commit_register g where g.source_id = e.source_id and g.content_hash = e.content_hash),
+		e.status = 'parked' and (exists (select 1 from redrive r where r.source_id = e.source_id and r.content_hash = e.content_hash and r.state in ('pending', 'claimed', 'delivered'))
+			or exists (select 1 from item i join operation p on p.id = i.operation_id where i.entry_id = e.id and i.state = 'waiting' and i.operation_id <> $1 and p.kind = 'redrive' and p.state not in ('done', 'cancelled'))),
+		c.version_set_id, c.content_type, e.opened_at, coalesce(e.payload_bytes, -1)
+		from json_each($2) j join entry e on e.dlq_id = j.value join cell c on c.id = e.cell_id`, []any{o.ID, jsonTexts(dlqIDs)}, func(rows *sql.Rows) error {
+		var r row
+		var set, opened, bytes int64
+		var content string
+		err := rows.Scan(&r.c.entry, &r.id, &r.source, &r.c.Status, &r.c.HasKey, &r.c.SameFailures, &r.c.Grant, &r.c.Copy, &r.c.current, &r.c.Registered, &r.c.InFlight, &set, &content, &opened, &bytes)
+		r.c.stratum = stratumOf(set, content, monthOf(moment(opened)), bytes)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read candidates: %w", err)
+	}
+	for _, r := range list {
+		src, err := t.sourceByID(r.source)
+		if err != nil {
+			return nil, err
+		}
+		if !o.Actor.SeesSource(src.Name()) {
+			continue
+		}
+		p := src.Policy
+		r.c.HasTarget, r.c.Threshold, r.c.Mode = p.Redrive.URL != "", p.PoisonThreshold, cmp.Or(o.Mode, p.Redrive.Mode)
+		out[r.id] = r.c
+	}
+	return out, nil
+}
+
+// stratumOf gives one number to documents that are alike: of one version set and
+// content type, of one month, of about one size.
+func stratumOf(versions int64, content string, month, bytes int64) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %d %d", versions, content, month, bits.Len64(uint64(max(bytes, 0)))/3)
+	return int64(h.Sum64() >> 1)
 }
 
 // askRedrive gathers what decides whether a redrive takes an entry, and decides.
@@ -219,6 +328,11 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 			if err := tx.moveOperation(&o, dlq.OperationRunning, ""); err != nil {
 				return err
 			}
+			if err := tx.beginStep(&o, 1); err != nil {
+				return err
+			}
+		} else if _, err := tx.goOn(&o); err != nil {
+			return err
 		}
 		if o.State == dlq.OperationCancelled { // what was under way when it was cancelled, and came back
 			if err := tx.cancelUnsent(id); err != nil {
@@ -279,14 +393,26 @@ func (s *Store) MoveOperation(ctx context.Context, by dlq.Actor, id string, to d
 		if err != nil {
 			return err
 		}
+		was := o.State
 		if err := tx.moveOperation(&o, to, why); err != nil {
 			return err
 		}
 		if err := tx.audit(by, auditEntry{action: "operation." + string(to), operation: id, reason: why}); err != nil {
 			return err
 		}
+		switch to {
+		case dlq.OperationCancelled:
+			err = tx.cancelUnsent(id)
+		case dlq.OperationPaused:
+			_, err = tx.exec(`update operation set asks = $1 where id = $2`, dlq.AsksPerson, id)
+		case dlq.OperationRunning:
+			err = tx.resume(o, was)
+		}
+		if err != nil {
+			return err
+		}
 		if to == dlq.OperationCancelled {
-			if err := tx.cancelUnsent(id); err != nil {
+			if err := tx.goesOn(id); err != nil {
 				return err
 			}
 		}
@@ -294,6 +420,34 @@ func (s *Store) MoveOperation(ctx context.Context, by dlq.Actor, id string, to d
 		return err
 	})
 	return out, err
+}
+
+// resume lets a paused or stopped operation go on. What stopped it has been looked
+// at: failures in the same cohort stop it no more, and the share of failures is
+// counted from here.
+func (t *Tx) resume(o dlq.Operation, was dlq.OperationState) error {
+	if err := t.goesOn(o.ID); err != nil {
+		return err
+	}
+	if o.Kind == dlq.OperationRedrive && o.Step < o.Rest() && o.Step > 0 { // its canaries have their time again
+		patience, err := t.canaryTime(o.ID, o.Step)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`update operation set ask_at = $1 where id = $2`, ms(t.now.Add(patience)), o.ID); err != nil {
+			return fmt.Errorf("give canaries time: %w", err)
+		}
+	}
+	if was != dlq.OperationStopped {
+		return nil
+	}
+	_, err := t.exec(`update operation set same_stops = 0,
+		base_settled = (select coalesce(sum(items), 0) from operation_tally where operation_id = $1 and stands in ('committed', 'skipped', 'superseded', 'failed')),
+		base_failed = (select coalesce(sum(items), 0) from operation_tally where operation_id = $1 and stands = 'failed') where id = $1`, o.ID)
+	if err != nil {
+		return fmt.Errorf("count failures anew: %w", err)
+	}
+	return nil
 }
 
 func (t *Tx) cancelUnsent(operationID string) error {
@@ -332,31 +486,45 @@ func (t *Tx) park(r *dlq.Redrive) error {
 
 func (t *Tx) step(o dlq.Operation, limit int) error {
 	var items []dlq.Item
-	var positions []int64
-	if err := each(t.ctx, t, `select entry_id, dlq_id, position from item where operation_id = $1 and state = 'waiting' order by position limit $2`, []any{o.ID, limit}, func(rows *sql.Rows) error {
+	if err := each(t.ctx, t, `select entry_id, dlq_id, position, step from item where operation_id = $1 and state = 'waiting' and ($3 = 0 or step <= $3) order by step, position limit $2`, []any{o.ID, limit, upTo(o)}, func(rows *sql.Rows) error {
 		var i dlq.Item
-		var position int64
-		if err := rows.Scan(&i.EntryID, &i.DLQID, &position); err != nil {
-			return err
-		}
-		items, positions = append(items, i), append(positions, position)
-		return nil
+		err := rows.Scan(&i.EntryID, &i.DLQID, &i.Position, &i.Step)
+		items = append(items, i)
+		return err
 	}); err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
-	for n, i := range items {
+	for _, i := range items {
 		state, why, redriveID, err := t.turn(o, i)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`update item set state = $1, why = $2, redrive_id = $3 where operation_id = $4 and position = $5`, state, why, textOrNull(redriveID), o.ID, positions[n]); err != nil {
+		if _, err := t.exec(`update item set state = $1, why = $2, redrive_id = $3 where operation_id = $4 and position = $5`, state, why, textOrNull(redriveID), o.ID, i.Position); err != nil {
 			return fmt.Errorf("move item: %w", err)
+		}
+		outcome := dlq.OutcomeResult("")
+		if state == dlq.ItemSettled && redriveID != "" {
+			outcome = dlq.OutcomeSkipped // its key is committed: nothing was sent
+		}
+		if err := t.tallyItems(o.ID, i.Step, string(dlq.ItemWaiting), -1); err != nil {
+			return err
+		}
+		if err := t.tallyItems(o.ID, i.Step, standsFor(state, outcome), 1); err != nil {
+			return err
 		}
 		if err := t.itemMoved(o.ID, dlq.ItemWaiting, state, 1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// upTo is the step whose items are taken at most; 0: all of them.
+func upTo(o dlq.Operation) int {
+	if o.State == dlq.OperationCancelled || o.Kind != dlq.OperationRedrive {
+		return 0
+	}
+	return o.Step
 }
 
 // turn does to one entry what its operation is for.
@@ -419,6 +587,13 @@ func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOu
 		}
 		if _, err := t.exec(`update redrive set state = 'settled', outcome = 'skipped', outcome_at = $1, settled_at = $1 where id = $2`, ms(t.now), id); err != nil {
 			return "", "", "", fmt.Errorf("settle redrive: %w", err)
+		}
+		skipped, err := t.redriveWhere(`where r.id = $1`, id)
+		if err != nil {
+			return "", "", "", err
+		}
+		if err := t.keepVerdict(*skipped); err != nil {
+			return "", "", "", err
 		}
 		return dlq.ItemSettled, "", id, t.audit(o.Actor, auditEntry{action: "entry.skipped", entryID: is.id, dlqID: is.dlqID, source: src.Name(), operation: o.ID})
 	}
@@ -507,11 +682,11 @@ func (s *Store) VoidPreparations(ctx context.Context) (int64, error) {
 // those in a state, or with an outcome.
 func (s *Store) Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error) {
 	var out []dlq.Item
-	err := each(ctx, s.reader(), `select i.entry_id, i.dlq_id, i.position, coalesce(s.name, ''), coalesce(e.doc_id, ''), i.state, i.why, coalesce(i.redrive_id, ''), coalesce(r.outcome, '')
+	err := each(ctx, s.reader(), `select i.entry_id, i.dlq_id, i.position, i.step, coalesce(s.name, ''), coalesce(e.doc_id, ''), i.state, i.why, coalesce(i.redrive_id, ''), coalesce(r.outcome, '')
 		from item i left join entry e on e.id = i.entry_id left join source s on s.id = e.source_id left join redrive r on r.id = i.redrive_id
 		where i.operation_id = $1 and i.position > $2 and ($3 = '' or i.state = $3) and ($4 = '' or r.outcome = $4) order by i.position limit $5`, []any{operationID, after, state, outcome, limit}, func(rows *sql.Rows) error {
 		i := dlq.Item{OperationID: operationID}
-		if err := rows.Scan(&i.EntryID, &i.DLQID, &i.Position, &i.Source, &i.DocID, &i.State, &i.Why, &i.RedriveID, &i.Outcome); err != nil {
+		if err := rows.Scan(&i.EntryID, &i.DLQID, &i.Position, &i.Step, &i.Source, &i.DocID, &i.State, &i.Why, &i.RedriveID, &i.Outcome); err != nil {
 			return err
 		}
 		out = append(out, i)
@@ -562,24 +737,6 @@ func (s *Store) LeftOutCounts(ctx context.Context, operationID string) (map[dlq.
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count what was left out: %w", err)
-	}
-	return out, nil
-}
-
-// OutcomeCounts counts the settled items of an operation by outcome.
-func (s *Store) OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error) {
-	out := map[dlq.OutcomeResult]int64{}
-	err := each(ctx, s.reader(), `select outcome, count(*) from redrive where operation_id = $1 and state = 'settled' and outcome <> '' group by outcome`, []any{operationID}, func(rows *sql.Rows) error {
-		var r dlq.OutcomeResult
-		var n int64
-		if err := rows.Scan(&r, &n); err != nil {
-			return err
-		}
-		out[r] = n
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count outcomes: %w", err)
 	}
 	return out, nil
 }

@@ -220,7 +220,10 @@ func (t *Tx) outcomeAftermath(o reportedOutcome, r *dlq.Redrive, src dlq.Source,
 	}
 	switch {
 	case r != nil && late:
-		if _, err := t.exec(`update redrive set late = $1, late_at = $2 where id = $3 and late = ''`, o.Result, ms(t.now), r.ID); err != nil {
+		if err := t.judgeAnew(r.ID, func() error {
+			_, err := t.exec(`update redrive set late = $1, late_at = $2 where id = $3 and late = ''`, o.Result, ms(t.now), r.ID)
+			return err
+		}); err != nil {
 			return fmt.Errorf("record a late outcome: %w", err)
 		}
 	case r != nil && effect.SettleFlight:

@@ -14,11 +14,11 @@ import (
 var wholeTable = regexp.MustCompile(`^SCAN (e|entry|a|attempt|r|t|redrive|dy|fingerprint_day|source_day|m|cell_month|i|item|audit|outcome|p|payload|o|operation)( USING (?:COVERING )?INDEX (\S+))?( LEFT-JOIN)?$`)
 
 // openIndexes hold what is open alone: small, however long the history.
-var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "entry_oldest", "operation_open", "operation_ending", "deployment_live", "disposition_by_date", "disposition_by_count", "disposition_by_code"}
+var openIndexes = []string{"redrive_due", "redrive_overdue", "item_waiting", "item_reserves", "operation_open", "operation_ending", "operation_trying", "cell_month_stuck", "deployment_live", "disposition_by_date", "disposition_by_count", "disposition_by_code"}
 
 // few are texts of questions whose whole table is read on purpose: the report of
 // versions over all that ever failed adds up the months of all cells.
-var few = regexp.MustCompile(`^\s*insert into|m.status <> 'erased'.* group by s.name, l.error_type, l.version_set_id|from grouping_rule r where r.state = 'moving' |from alert a\b|from audit order by seq desc limit 1$`)
+var few = regexp.MustCompile(`^\s*insert into|m.status <> 'erased'.* group by \+l.source_id, l.version_set_id, l.error_type|from grouping_rule r where r.state = 'moving' |from alert a\b|from audit order by seq desc limit 1$`)
 
 // ReadsWholeTable finds the steps of a question's plan that read all of a table
 // that grows with the failures. No screen, list or report may ask one that does:

@@ -148,14 +148,21 @@ func (t *Tx) settleRedrive(r *dlq.Redrive, s settlement) error {
 	if n == 0 {
 		return nil // settled already: whoever came first has said what it was
 	}
+	settled := *r
+	settled.State, settled.Outcome, settled.OutcomeAt, settled.SettledAt, settled.Presumed = dlq.RedriveSettled, s.outcome, s.at, t.now, s.presumed
+	settled.OutcomeVersion, settled.OutcomeSHA256, settled.OutcomeVersions = s.version, s.sha256, s.versions
+	settled.OutcomeCohort, settled.OutcomeClass, settled.OutcomeUnnamed = s.cohort, dlq.FailureClass(s.class), s.unnamed
+	if err := t.keepVerdict(settled); err != nil {
+		return err
+	}
 	state := dlq.ItemSettled
 	if s.outcome == dlq.OutcomeCancelled {
 		state = dlq.ItemCancelled
 	}
-	if _, err := t.exec(`update item set state = $1 where redrive_id = $2 and state = 'in_flight'`, state, r.ID); err != nil {
-		return fmt.Errorf("settle item: %w", err)
+	if err := t.itemLands(r, state, s.outcome, ""); err != nil {
+		return err
 	}
-	return t.itemMoved(r.OperationID, dlq.ItemInFlight, state, 1)
+	return t.brake(settled)
 }
 
 // settleByArrival settles the redrive in flight where an arrival is, or is taken

@@ -206,11 +206,26 @@ func (t *Tx) moveArrival(source int64, from, to fingerprintRef, first, last time
 // moveReplays takes the redrives of a failure along: what they proved is about
 // the cohort that the failure is in.
 func (t *Tx) moveReplays(a dlq.RegroupAttempt, cohort string) error {
-	if _, err := t.exec(`update redrive set failed_cohort = $1 where entry_id = $2 and failed_attempt = $3`, cohort, a.EntryID, a.ID); err != nil {
-		return fmt.Errorf("move what a replay is about: %w", err)
+	var ids []string
+	if err := each(t.ctx, t, `select id from redrive where entry_id = $1 and (failed_attempt = $2 or outcome_attempt = $2) order by id`, []any{a.EntryID, a.ID}, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}); err != nil {
+		return fmt.Errorf("find the replays of a failure: %w", err)
 	}
-	if _, err := t.exec(`update redrive set outcome_cohort = $1 where entry_id = $2 and outcome_attempt = $3 and outcome_cohort is not null`, cohort, a.EntryID, a.ID); err != nil {
-		return fmt.Errorf("move what a replay came to: %w", err)
+	for _, id := range ids {
+		if err := t.countReplay(id, -1); err != nil {
+			return err
+		}
+		if _, err := t.exec(`update redrive set failed_cohort = case failed_attempt when $1 then $2 else failed_cohort end,
+			outcome_cohort = case when outcome_attempt = $1 and outcome_cohort is not null then $2 else outcome_cohort end where id = $3`, a.ID, cohort, id); err != nil {
+			return fmt.Errorf("move what a replay is about: %w", err)
+		}
+		if err := t.countReplay(id, 1); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -24,15 +24,15 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 		first = monthOf(q.From)
 	}
 	earliest := f.arg(first)
-	parsed := map[string]dlq.Versions{} // few sets, in many cells
+	sets := map[int64][]int{} // few sets, in many cells
 	f.and("l.reason <> 'low_confidence'")
 	from := "cell_month m join cell l on l.id = m.cell_id"
 	if q.All {
 		f.and("m.status <> 'erased'")
-	} else { // most cells have nothing that is stuck; the others are looked up, and not found by their state
-		from = "cell l cross join cell_month m on m.cell_id = l.id"
-		f.and("m.status || '' = 'parked'")
-		f.and(inStates("l", []dlq.Status{dlq.StatusParked}))
+	} else { // an index has what is stuck alone
+		from = "cell_month m cross join cell l on l.id = m.cell_id"
+		f.and("m.status = 'parked'")
+		f.and("m.entries > 0")
 	}
 	f.and(f.ofSourcesOf(by, "l.source_id"))
 	if q.Sources != nil {
@@ -44,24 +44,22 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 	if !q.To.IsZero() {
 		f.and("m.month <= " + f.arg(monthOf(q.To)))
 	}
-	err = each(ctx, s.reader(), `select s.name, l.error_type, v.versions, max(m.month, `+earliest+` - 1) as month, sum(m.entries)
-		from `+from+` join source s on s.id = l.source_id join version_set v on v.id = l.version_set_id
-		where `+f.sql()+` group by s.name, l.error_type, l.version_set_id, 4 having sum(m.entries) > 0
-		order by 4 desc, 5 desc, s.name, l.error_type, l.version_set_id limit `+f.arg(limit+1), f.args, func(rows *sql.Rows) error {
+	// Names and versions are read of what is shown, and not of every cell.
+	err = each(ctx, s.reader(), `select s.name, g.error_type, g.version_set_id, g.month, g.entries from (
+		select l.source_id, l.error_type, l.version_set_id, max(m.month, `+earliest+` - 1) as month, sum(m.entries) as entries
+		from `+from+` where `+f.sql()+` group by +l.source_id, l.version_set_id, l.error_type, 4 having sum(m.entries) > 0) g
+		cross join source s on s.id = g.source_id
+		order by g.month desc, g.entries desc, s.name, g.error_type, g.version_set_id limit `+f.arg(limit+1), f.args, func(rows *sql.Rows) error {
 		var c dlq.VersionReportCell
-		var versions string
-		var month int64
-		if err := rows.Scan(&c.Source, &c.ErrorType, &versions, &month, &c.Documents); err != nil {
+		var set, month int64
+		if err := rows.Scan(&c.Source, &c.ErrorType, &set, &month, &c.Documents); err != nil {
 			return err
 		}
 		if len(list) == limit {
 			more = true
 			return nil
 		}
-		if _, known := parsed[versions]; !known {
-			parsed[versions] = dlq.ParseVersions(versions)
-		}
-		c.Versions = maps.Clone(parsed[versions])
+		sets[set] = append(sets[set], len(list))
 		if month >= first {
 			c.Month = time.Date(int(month/12), time.Month(month%12+1), 1, 0, 0, 0, 0, time.UTC)
 		}
@@ -70,6 +68,19 @@ func (s *Store) VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionRe
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("count failed under by month: %w", err)
+	}
+	err = each(ctx, s.reader(), `select id, versions from version_set where id in (select value from json_each($1))`, []any{jsonList(slices.Sorted(maps.Keys(sets)))}, func(rows *sql.Rows) error {
+		var set int64
+		var versions string
+		err := rows.Scan(&set, &versions)
+		parsed := dlq.ParseVersions(versions)
+		for _, i := range sets[set] {
+			list[i].Versions = maps.Clone(parsed)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("read the sets of versions: %w", err)
 	}
 	return list, more, nil
 }

@@ -175,6 +175,14 @@ func jsonList(ids []int64) string {
 	return string(b)
 }
 
+func jsonTexts(texts []string) string {
+	b, err := json.Marshal(texts)
+	if err != nil || texts == nil {
+		return "[]"
+	}
+	return string(b)
+}
+
 // unreadText is what the index has not read, as of one moment: documents with
 // their texts, and the traces that will stand for their fingerprints.
 type unreadText struct {

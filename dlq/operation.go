@@ -16,6 +16,8 @@ const (
 	OperationExtend     OperationKind = "extend"
 	OperationArchive    OperationKind = "archive"
 	OperationRestore    OperationKind = "restore"
+	OperationAssign     OperationKind = "assign"
+	OperationDispose    OperationKind = "dispose"
 )
 
 // OperationKinds lists the kinds that there are.
@@ -107,18 +109,101 @@ type Operation struct {
 	AcceptUnknown bool
 	Concurrency   int     // 0: the source's
 	Rate          float64 // 0: the source's
-	Canary        []int   // sizes of the steps before the rest
-	Step          int
-	StopShare     float64
-	Days          int       // of an extension
-	Until         time.Time // of an extension, in place of Days
-	Grant         Grant     // of a release
-	Total         int64     // items
+	Canary        []int   // sizes of the steps before the rest, as asked for
+	Sizes         []int64 // of its steps as they were taken, the rest last; empty while it is prepared
+	Step          int     // the one that is under way, from 1
+	StepAt        time.Time
+	StepWaiting   int64         // items of the steps so far that were not taken yet
+	AskAt         time.Time     // a canary that has no outcome by then is asked about
+	GoOn          bool          // it takes the next step by itself
+	Asks          OperationAsks // what it waits for while it is paused
+	PauseShare    float64       // of failed deliveries among the last; 0: DefaultPauseShare
+	StopShare     float64       // of failures among what is settled; 0: DefaultStopShare
+	BaseSettled   int64         // settled, and failed, when somebody resumed it after it had stopped
+	BaseFailed    int64
+	SameStops     bool            // it stops at the first failure in the same cohort
+	Returns       bool            // paused for its target, it goes on by itself when that answers
+	TryAt         time.Time       // paused for its target: when that is tried next
+	CohortID      string          // that it is about, where it is about one
+	Proof         *Forecast       // what was known when it was started; nil where it is about no cohort
+	Owner, Ticket string          // of an assignment
+	Disposition   *NewDisposition // of a disposition
+	Days          int             // of an extension
+	Until         time.Time       // of an extension, in place of Days
+	Grant         Grant           // of a release
+	Total         int64           // items
 	Counts        map[ItemState]int64
 	Unsent        int64 // of those in flight: no delivery of them was begun
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 	EndedAt       time.Time
+}
+
+// DefaultStopShare is the share of failures of any kind at which a redrive stops,
+// once StopLeast of its documents are settled.
+const (
+	DefaultStopShare = 0.2
+	StopLeast        = 20
+)
+
+// A redrive pauses when so many deliveries in a row fail, or such a share of the
+// last ones: then the target is down, and not the documents.
+const (
+	PauseInARow       = 5
+	PauseOfLast       = 50
+	DefaultPauseShare = 0.2
+)
+
+// OperationAsks is what a paused operation waits for.
+type OperationAsks string
+
+// What an operation can wait for.
+const (
+	AsksNothing OperationAsks = ""
+	AsksPerson  OperationAsks = "person"   // somebody paused it
+	AsksStep    OperationAsks = "step"     // a step is settled, and somebody wants to look before the next
+	AsksTimeOut OperationAsks = "time_out" // a canary has no outcome after its time
+	AsksTarget  OperationAsks = "target"   // its target does not answer, or is gone
+)
+
+// Forecast is what a proof said when an operation was started, kept so that what
+// was achieved can be held against it.
+type Forecast struct {
+	State  ProofState  `json:"state"`
+	Step   VersionStep `json:"step"`
+	Passed int64       `json:"passed"`
+	Of     int64       `json:"of"`
+	Covers int64       `json:"covers"`
+	Low    int64       `json:"low"`
+	High   int64       `json:"high"`
+}
+
+// OperationStep is one step of an operation: how many of its items stand where.
+type OperationStep struct {
+	Step   int // from 1; the last is the rest
+	Counts map[ItemState]int64
+	// Outcomes are those of the settled items.
+	Outcomes map[OutcomeResult]int64
+}
+
+// Items is how many there are in the step.
+func (s OperationStep) Items() int64 {
+	var n int64
+	for _, state := range ItemStates {
+		n += s.Counts[state]
+	}
+	return n
+}
+
+// Rest is the number of the last step.
+func (o Operation) Rest() int { return max(1, len(o.Sizes)) }
+
+// Next is how many documents the next step would send; 0 where there is none.
+func (o Operation) Next() int64 {
+	if o.Step < 1 || o.Step >= len(o.Sizes) {
+		return 0
+	}
+	return o.Sizes[o.Step]
 }
 
 // Grant says how an entry is released from quarantine.
@@ -137,6 +222,7 @@ func (g Grant) Valid() bool { return g == GrantOne || g == GrantReset }
 type Item struct {
 	OperationID string
 	Position    int64 // in the operation, from 1
+	Step        int   // that it goes in, from 1
 	EntryID     int64
 	DLQID       string
 	Source      string

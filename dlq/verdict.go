@@ -112,12 +112,27 @@ func (q VerdictQuestion) failed() (VerdictName, bool) {
 }
 
 // Verdict is what the redrive's outcome says, from what was recorded at its
-// send and what the outcome itself names, which outranks our probe.
+// send and what the outcome itself names, which outranks our probe. Whether a
+// failure fell into the same cohort is as the cohorts are now.
 func (r Redrive) Verdict() Verdict {
-	code, moved := CompareCode(r.FailedUnder, r.OutcomeVersions, r.Running)
-	return VerdictQuestion{Bytes: r.replayedBytes(), Code: code, Moved: moved, Outcome: r.Outcome, OtherCohort: r.OutcomeCohort != "" && r.OutcomeCohort != r.FailedCohort,
-		Class: r.OutcomeClass, Unnamed: r.OutcomeUnnamed}.Assess()
+	return r.JudgedAs(r.OutcomeCohort != "" && r.OutcomeCohort != r.FailedCohort)
 }
+
+// JudgedAs is the verdict if a failure fell into another cohort, or the same one.
+// A commit that came late is what there is to judge where nothing else was said;
+// after a failure it is a contradiction, and the failure stands.
+func (r Redrive) JudgedAs(otherCohort bool) Verdict {
+	outcome := r.Outcome
+	if said := outcome != OutcomeNoOutcome && outcome != OutcomeUndelivered && outcome != OutcomeCancelled; !said && r.Late.Success() {
+		outcome = r.Late
+	}
+	code, moved := CompareCode(r.FailedUnder, r.OutcomeVersions, r.Running)
+	return VerdictQuestion{Bytes: r.replayedBytes(), Code: code, Moved: moved, Outcome: outcome, OtherCohort: otherCohort, Class: r.OutcomeClass, Unnamed: r.OutcomeUnnamed}.Assess()
+}
+
+// Step is what moved between the failure that the redrive replays and its
+// outcome.
+func (r Redrive) Step() VersionStep { return StepBetween(r.FailedUnder, r.OutcomeVersions, r.Running) }
 
 func (r Redrive) replayedBytes() Evidence {
 	if r.FailedSHA256 != "" && r.OutcomeSHA256 != "" {

@@ -26,7 +26,10 @@ type operationRequest struct {
 	Rate          float64           `json:"rate"`
 	Concurrency   int               `json:"concurrency"`
 	Canary        []int             `json:"canary"`
+	GoOn          *bool             `json:"go_on"`
 	StopShare     float64           `json:"stop_share"`
+	PauseShare    float64           `json:"pause_share"`
+	Returns       bool              `json:"returns"`
 	Days          int               `json:"days"`
 	Until         time.Time         `json:"until"`
 	Grant         dlq.Grant         `json:"grant"`
@@ -57,7 +60,8 @@ func (h *Handlers) startOperation(c echo.Context) error {
 func (h *Handlers) start(c echo.Context, body operationRequest) error {
 	by, _ := web.ActorOf(c)
 	req := redrive.Request{Kind: body.Kind, Entries: body.Entries, Query: body.Query, Expect: redrive.NotSaid, Reason: body.Reason, Mode: body.Mode, AcceptUnknown: body.AcceptUnknown,
-		Rate: body.Rate, Concurrency: body.Concurrency, Canary: body.Canary, StopShare: body.StopShare, Days: body.Days, Until: body.Until, Grant: body.Grant}
+		Rate: body.Rate, Concurrency: body.Concurrency, Canary: body.Canary, GoOn: body.GoOn == nil || *body.GoOn,
+		StopShare: body.StopShare, PauseShare: body.PauseShare, Returns: body.Returns, Days: body.Days, Until: body.Until, Grant: body.Grant}
 	if body.Expect != nil {
 		if *body.Expect < 0 {
 			return dlq.Invalid("the request was not understood; nothing was done", dlq.Fault{Pointer: "/expect", Detail: "0 or more expected"})
@@ -85,7 +89,11 @@ type apiOperation struct {
 	Kind      string                      `json:"kind"`
 	State     string                      `json:"state"`
 	Why       string                      `json:"why"`
+	Asks      dlq.OperationAsks           `json:"asks"`
 	Step      int                         `json:"step"`
+	Sizes     []int64                     `json:"sizes"`
+	GoOn      bool                        `json:"go_on"`
+	Cohort    string                      `json:"cohort,omitempty"`
 	Query     string                      `json:"query,omitempty"`
 	Reason    string                      `json:"reason"`
 	Actor     string                      `json:"actor"`
@@ -94,12 +102,20 @@ type apiOperation struct {
 	Counts    map[dlq.ItemState]int64     `json:"counts"`
 	LeftOut   map[dlq.LeftOut]int64       `json:"left_out"`
 	Outcomes  map[dlq.OutcomeResult]int64 `json:"outcomes"`
+	Steps     []apiStep                   `json:"steps"`
 	CreatedAt apiTime                     `json:"created_at"`
 	EndedAt   apiTime                     `json:"ended_at"`
 }
 
+type apiStep struct {
+	Step     int                         `json:"step"`
+	Items    int64                       `json:"items"`
+	Counts   map[dlq.ItemState]int64     `json:"counts"`
+	Outcomes map[dlq.OutcomeResult]int64 `json:"outcomes"`
+}
+
 func newAPIOperation(o dlq.Operation) apiOperation {
-	return apiOperation{ID: o.ID, Kind: string(o.Kind), State: string(o.State), Why: o.Why, Step: o.Step, Query: o.Query, Reason: o.Reason, Actor: o.Actor.Name, Mode: string(o.Mode), Total: o.Total,
+	return apiOperation{ID: o.ID, Kind: string(o.Kind), State: string(o.State), Why: o.Why, Asks: o.Asks, Step: o.Step, Sizes: append([]int64{}, o.Sizes...), GoOn: o.GoOn, Cohort: o.CohortID, Steps: []apiStep{}, Query: o.Query, Reason: o.Reason, Actor: o.Actor.Name, Mode: string(o.Mode), Total: o.Total,
 		Counts: o.Counts, LeftOut: map[dlq.LeftOut]int64{}, Outcomes: map[dlq.OutcomeResult]int64{}, CreatedAt: apiTime(o.CreatedAt), EndedAt: apiTime(o.EndedAt)}
 }
 
@@ -110,7 +126,13 @@ func (h *Handlers) operationAnswer(c echo.Context, o dlq.Operation) (apiOperatio
 	if answer.LeftOut, err = h.Store.LeftOutCounts(ctx, o.ID); err != nil {
 		return answer, err
 	}
-	answer.Outcomes, err = h.Store.OutcomeCounts(ctx, o.ID)
+	steps, err := h.Store.OperationSteps(ctx, o.ID)
+	for _, step := range steps {
+		answer.Steps = append(answer.Steps, apiStep{step.Step, step.Items(), step.Counts, step.Outcomes})
+		for outcome, n := range step.Outcomes {
+			answer.Outcomes[outcome] += n
+		}
+	}
 	return answer, err
 }
 
@@ -155,6 +177,7 @@ type apiItem struct {
 	DLQID   string `json:"dlq_id"`
 	Source  string `json:"source"`
 	DocID   string `json:"doc_id"`
+	Step    int    `json:"step"`
 	State   string `json:"state"`
 	Outcome string `json:"outcome"`
 	Verdict string `json:"verdict"`
@@ -192,7 +215,7 @@ func (h *Handlers) listItems(c echo.Context) error {
 	}
 	rows := []apiItem{}
 	for _, i := range list {
-		rows = append(rows, apiItem{i.DLQID, i.Source, i.DocID, string(i.State), string(i.Outcome), string(i.Verdict), string(i.Why), i.RedriveID})
+		rows = append(rows, apiItem{i.DLQID, i.Source, i.DocID, i.Step, string(i.State), string(i.Outcome), string(i.Verdict), string(i.Why), i.RedriveID})
 	}
 	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
 }
@@ -221,6 +244,52 @@ func (h *Handlers) moveOperation(to dlq.OperationState) echo.HandlerFunc {
 		}
 		return web.JSON(c, http.StatusOK, answer)
 	}
+}
+
+// nextStep is POST /operations/{id}/next.
+func (h *Handlers) nextStep(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	var body struct {
+		Rest   bool   `json:"rest"`
+		Reason string `json:"reason"`
+	}
+	if err := readOptionalJSON(c, &body); err != nil {
+		return err
+	}
+	o, err := h.Redrives.Next(c.Request().Context(), by, c.Param("id"), body.Rest, body.Reason)
+	if err != nil {
+		return err
+	}
+	answer, err := h.operationAnswer(c, o)
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, answer)
+}
+
+// goOn is POST /operations/{id}/go-on.
+func (h *Handlers) goOn(c echo.Context) error {
+	by, _ := web.ActorOf(c)
+	var body struct {
+		GoOn    *bool `json:"go_on"`
+		Returns *bool `json:"returns"`
+	}
+	if err := readOptionalJSON(c, &body); err != nil {
+		return err
+	}
+	if body.GoOn == nil && body.Returns == nil {
+		yes := true
+		body.GoOn = &yes
+	}
+	o, err := h.Redrives.GoOn(c.Request().Context(), by, c.Param("id"), body.GoOn, body.Returns)
+	if err != nil {
+		return err
+	}
+	answer, err := h.operationAnswer(c, o)
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, answer)
 }
 
 // outcomes is POST /outcomes: one as JSON, or many as NDJSON.

@@ -43,11 +43,22 @@ func TestARedriveGoesOnlyIfAsManyMatchAsSomebodySaw(t *testing.T) {
 		t.Errorf("%d documents went all the same", len(rows))
 	}
 	o := a.post(apiRedrives, dlq.ScopeAct, obj{"query": "source:wiki status:parked", "expect": 3, "reason": "a fix"}).want(http.StatusAccepted).object()
-	if counts := o["counts"].(obj); o["state"] != "running" || o["kind"] != "redrive" || counts["in_flight"] != 3.0 || o["query"] != "source:wiki status:parked" || o["actor"] != "act@" {
+	if counts := o["counts"].(obj); o["state"] != "running" || o["kind"] != "redrive" || counts["in_flight"] != 1.0 || counts["waiting"] != 2.0 || o["query"] != "source:wiki status:parked" || o["actor"] != "act@" {
 		t.Errorf("the operation is %v", o)
 	}
-	if rows := a.get(apiDeadLetters+"?q=status:redriving", dlq.ScopeRead).items(); len(rows) != 3 {
-		t.Errorf("when the answer came %d documents were redriving, want 3", len(rows))
+	if rows := a.get(apiDeadLetters+"?q=status:redriving", dlq.ScopeRead).items(); len(rows) != 1 {
+		t.Errorf("when the answer came %d documents were redriving, want the first step's one", len(rows))
+	}
+	id := o["id"].(string)
+	a.post("/api/v1/operations/"+id+"/next", dlq.ScopeAct, obj{"rest": true}).problem(http.StatusUnprocessableEntity, dlq.KindInvalid)
+	o = a.post("/api/v1/operations/"+id+"/next", dlq.ScopeAct, obj{"rest": true, "reason": "three are few"}).want(http.StatusOK).object()
+	if counts := o["counts"].(obj); counts["in_flight"] != 3.0 || o["step"] != 2.0 || len(o["steps"].([]any)) != 2 {
+		t.Errorf("after the rest was asked for: %v", o)
+	}
+	a.post("/api/v1/operations/"+id+"/next", dlq.ScopeAct, nil).problem(http.StatusConflict, dlq.KindConflict)
+	o = a.post("/api/v1/operations/"+id+"/go-on", dlq.ScopeAct, obj{"go_on": false, "returns": true}).want(http.StatusOK).object()
+	if o["go_on"] != false {
+		t.Errorf("after it was told to wait for somebody: %v", o)
 	}
 }
 

@@ -124,7 +124,7 @@ func (c choice) list() string {
 
 // request is the choice as an operation's request.
 func (c choice) request() redrive.Request {
-	r := redrive.Request{Kind: c.action, Entries: c.ids, Query: c.query, Expect: c.expect, Reason: c.reason, Days: c.days, Grant: c.grant}
+	r := redrive.Request{Kind: c.action, Entries: c.ids, Query: c.query, Expect: c.expect, Reason: c.reason, Days: c.days, Grant: c.grant, GoOn: true}
 	if c.action == dlq.OperationRedrive {
 		r.Mode, r.AcceptUnknown = c.mode, c.acceptUnknown
 	}

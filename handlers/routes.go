@@ -144,6 +144,8 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/operations/:id/items", dlq.MaySee, h.listItems, nil},
 		{token, post, "/api/v1/operations/:id/pause", dlq.MayPause, h.moveOperation(dlq.OperationPaused), nil},
 		{token, post, "/api/v1/operations/:id/resume", dlq.MayDecide, h.moveOperation(dlq.OperationRunning), nil},
+		{token, post, "/api/v1/operations/:id/next", dlq.MayDecide, h.nextStep, nil},
+		{token, post, "/api/v1/operations/:id/go-on", dlq.MayDecide, h.goOn, nil},
 		{token, post, "/api/v1/operations/:id/cancel", dlq.MayDecide, h.moveOperation(dlq.OperationCancelled), nil},
 		{token, post, "/api/v1/pause", dlq.MayPause, h.pauseAll, nil},
 		{token, post, "/api/v1/resume", dlq.MayPause, h.resumeAll, nil},

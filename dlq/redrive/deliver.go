@@ -32,9 +32,18 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	switch {
 	case ctx.Err() != nil:
 		return r.giveBack(record, claimed, claimed.NextAt)
+	case p.silent && leftOut == dlq.LeftCannotTellChanged:
+		if next, again := askAgain(claimed, r.o.Clock()); again {
+			return r.o.Store.DeliveryFailed(record, claimed, 0, p.redrive.Probe.Sentence+" It is asked again.", "", next)
+		}
 	case err != nil:
 		return r.notNow(record, src, claimed, err)
-	case leftOut != "":
+	case p.noTest:
+		if deferred, err := r.o.Store.Defer(record, p.redrive); err != nil || deferred {
+			return err
+		}
+	}
+	if leftOut != "" {
 		return r.o.Store.LeaveOut(record, p.redrive, leftOut)
 	}
 	secret, err := r.o.Store.RedriveSecret(record, src.Name())
@@ -62,10 +71,28 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	return r.settle(record, src, p.redrive, answer)
 }
 
+// For how long a source that cannot say anything now is asked again before a
+// document is left out for it, and how soon at first.
+const (
+	askedFor   = 3 * time.Minute
+	askedAfter = 5 * time.Second
+)
+
+// askAgain says when a source that did not answer is asked again: each time as long
+// after as it was silent already.
+func askAgain(d dlq.Redrive, now time.Time) (next time.Time, again bool) {
+	silent := now.Sub(d.CreatedAt)
+	return now.Add(max(askedAfter, silent)), silent < askedFor
+}
+
 // settle records what a target's answer means.
 func (r *Runner) settle(ctx context.Context, src dlq.Source, d dlq.Redrive, a dlq.Answer) error {
 	now := r.o.Clock()
 	v := Judge(a, d.ID, now)
+	failed := v.Judgement == Retry && a.Status != http.StatusTooManyRequests // that one only asks for less
+	if err := r.heard(ctx, d, failed); err != nil {
+		r.o.Report(fmt.Errorf("look at the target of redrive %s: %w", d.ID, err))
+	}
 	switch v.Judgement {
 	case Taken:
 		return r.taken(ctx, src, d, a, v)
@@ -155,6 +182,8 @@ func giveUpAt(p dlq.RetryPolicy, d dlq.Redrive, now time.Time) (time.Time, bool)
 type prepared struct {
 	redrive dlq.Redrive
 	entry   dlq.Entry
+	silent  bool        // the source cannot say anything now
+	noTest  bool        // it would not test the code, as the document is not known to be unchanged
 	sent    dlq.Attempt // the failure that is replayed; under held, the one that brought the copy
 }
 
@@ -215,6 +244,10 @@ func (r *Runner) choose(ctx context.Context, src dlq.Source, p *prepared) (dlq.L
 		copyState = dlq.CopyNever // of an older failure: whatever it proves, it is not this document
 	}
 	choice := dlq.BytesQuestion{Mode: d.Mode, Copy: copyState, HasPointer: p.sent.PayloadURI != "", HasProbe: hasProbe, Now: reading.Bytes, AcceptUnknown: d.AcceptUnknown}.Choose()
+	// A canary tests the code: with bytes that are not known to be those that
+	// failed, another goes in its place.
+	p.silent = d.Probe.Silent()
+	p.noTest = d.Mode == dlq.ModeAuto && !p.silent && (choice.LeftOut != "" || choice.Send != dlq.ModeHeld)
 	if choice.LeftOut != "" {
 		return choice.LeftOut, nil
 	}

@@ -188,3 +188,24 @@ func TestPausedSourceSendsNothing(t *testing.T) {
 		t.Errorf("%d deliveries after the pause", n)
 	}
 }
+
+func TestConcurrencyBoundsWhatAHostHasOnItsHands(t *testing.T) {
+	s := newStand(t)
+	s.policy.Redrive.Concurrency = 3
+	s.put(s.policy)
+	other := s.policy
+	other.Name = "leases"
+	s.put(other)
+	ids := append(s.parkMany(4), s.arrive("a", "a", false, `{"source":"leases"}`), s.arrive("b", "b", false, `{"source":"leases"}`))
+	s.start(ids...)
+	s.run()
+	if n := len(s.target.got()); n != 3 {
+		t.Fatalf("one host has %d redrives without an outcome, want 3 over both sources", n)
+	}
+	_, err := s.reporter().Report(s.ctx, pipeline, []byte(`{"redrive_id":"`+s.target.got()[0].text("redrive_id")+`","result":"committed"}`))
+	s.must(err)
+	s.run()
+	if n := len(s.target.got()); n != 4 {
+		t.Errorf("%d deliveries after one outcome", n)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"dlo/dlq"
 )
@@ -32,9 +34,18 @@ type PlanStore interface {
 	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
 	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 
+	// Cohort finds a cohort by its id or by a fingerprint of it, and CohortProofs
+	// concludes what its replays prove.
+	Cohort(ctx context.Context, by dlq.Actor, id string) (dlq.Cohort, error)
+	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)
+
 	CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Operation, error)
 	AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error
+	Strata(ctx context.Context, operationID string) ([]dlq.ItemStratum, error)
+	PlanSteps(ctx context.Context, operationID string, plan dlq.StepPlan) error
 	StartOperation(ctx context.Context, id string, limit int) (dlq.Operation, error)
+	NextStep(ctx context.Context, by dlq.Actor, id string, rest bool, reason string, limit int) (dlq.Operation, error)
+	SetGoOn(ctx context.Context, by dlq.Actor, id string, goOn, returns *bool) (dlq.Operation, error)
 	MoveOperation(ctx context.Context, by dlq.Actor, id string, to dlq.OperationState, why string) (dlq.Operation, error)
 }
 
@@ -85,12 +96,19 @@ func (p *Planner) Start(ctx context.Context, by dlq.Actor, req Request) (dlq.Ope
 }
 
 func (p *Planner) start(ctx context.Context, by dlq.Actor, req Request, members []string) (dlq.Operation, error) {
-	o, err := p.Store.CreateOperation(ctx, req.operation(by))
+	asked := req.operation(by)
+	if err := p.about(ctx, by, &asked); err != nil {
+		return dlq.Operation{}, err
+	}
+	o, err := p.Store.CreateOperation(ctx, asked)
 	if err != nil {
 		return dlq.Operation{}, fmt.Errorf("create the operation: %w", err)
 	}
 	id := o.ID
 	if err = p.addItems(ctx, o, members); err == nil {
+		err = p.planSteps(ctx, o)
+	}
+	if err == nil {
 		o, err = p.Store.StartOperation(ctx, id, firstStep(o))
 	}
 	if err != nil {
@@ -98,10 +116,132 @@ func (p *Planner) start(ctx context.Context, by dlq.Actor, req Request, members 
 		_, moveErr := p.Store.MoveOperation(context.WithoutCancel(ctx), by, id, dlq.OperationCancelled, "its membership could not be written; nothing was done")
 		return dlq.Operation{}, fmt.Errorf("prepare operation %s: %w", id, errors.Join(err, moveErr))
 	}
+	p.wake()
+	return o, nil
+}
+
+// about finds the cohort that a redrive is about, if its query names one and no
+// other, and notes what is known of it, so that what is achieved can be held
+// against that.
+func (p *Planner) about(ctx context.Context, by dlq.Actor, o *dlq.Operation) error {
+	if o.Kind != dlq.OperationRedrive || o.Query == "" {
+		return nil
+	}
+	q, _ := dlq.ParseQuery(o.Query)
+	id, named := "", 0
+	for _, t := range q.Terms {
+		if t.Key == "cohort" {
+			id, named = t.Values[0], named+len(t.Values)
+			if t.Negated {
+				named++
+			}
+		}
+	}
+	if named != 1 {
+		return nil
+	}
+	cohort, err := p.Store.Cohort(ctx, by, id)
+	if kind := dlq.KindOf(err); kind == dlq.KindNotFound || kind == dlq.KindInvalid {
+		return nil // a beginning that names several
+	}
+	if err != nil {
+		return fmt.Errorf("find the cohort that is redriven: %w", err)
+	}
+	proofs, err := p.Store.CohortProofs(ctx, by, []dlq.Cohort{cohort})
+	if err != nil {
+		return fmt.Errorf("find what is known of the cohort: %w", err)
+	}
+	shown := proofs[cohort.ID].Shown()
+	o.CohortID = cohort.ID
+	o.Proof = &dlq.Forecast{State: shown.State, Step: shown.Step, Passed: shown.Passed, Of: shown.Of, Covers: shown.Covers, Low: shown.Low, High: shown.High}
+	return nil
+}
+
+// planSteps chooses the canaries of a redrive.
+func (p *Planner) planSteps(ctx context.Context, o dlq.Operation) error {
+	if o.Kind != dlq.OperationRedrive || len(o.Canary) == 0 {
+		return nil
+	}
+	items, err := p.Store.Strata(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	return p.Store.PlanSteps(ctx, o.ID, dlq.PlanSteps(items, o.Canary, o.ID))
+}
+
+// Next sends the next step of a redrive, also while the one before has no outcome
+// yet; with rest, everything that is left. Without a proof that asks for a reason.
+// The errors are KindForbidden, KindNotFound, KindInvalid, and KindConflict where
+// there is no step to take.
+func (p *Planner) Next(ctx context.Context, by dlq.Actor, id string, rest bool, reason string) (dlq.Operation, error) {
+	o, err := p.decide(ctx, by, id)
+	if err != nil {
+		return o, err
+	}
+	if rest && strings.TrimSpace(reason) == "" {
+		proven, err := p.proven(ctx, by, o)
+		if err != nil {
+			return o, err
+		}
+		if !proven {
+			return o, dlq.Invalid("steps can be skipped with a proof, or with a reason; nothing was sent", dlq.Fault{Pointer: "/reason", Detail: "why the steps between can be skipped expected: nothing is proven yet"})
+		}
+	}
+	if n := utf8.RuneCountInString(reason); n > maxReason {
+		return o, dlq.Invalid("the request was not understood; nothing was sent", dlq.Fault{Pointer: "/reason", Detail: fmt.Sprintf("at most %d characters expected", maxReason)})
+	}
+	o, err = p.Store.NextStep(ctx, by, id, rest, reason, firstStep(o))
+	if err == nil {
+		p.wake()
+	}
+	return o, err
+}
+
+// GoOn says whether a redrive takes its next steps by itself, and whether it goes
+// on by itself when a target that was down answers again. Nil leaves as it is.
+func (p *Planner) GoOn(ctx context.Context, by dlq.Actor, id string, steps, target *bool) (dlq.Operation, error) {
+	o, err := p.decide(ctx, by, id)
+	if err != nil {
+		return o, err
+	}
+	o, err = p.Store.SetGoOn(ctx, by, id, steps, target)
+	if err == nil {
+		p.wake()
+	}
+	return o, err
+}
+
+func (p *Planner) decide(ctx context.Context, by dlq.Actor, id string) (dlq.Operation, error) {
+	if !by.May(dlq.MayDecide) {
+		return dlq.Operation{}, dlq.Errorf(dlq.KindForbidden, "you may not decide what becomes of documents here")
+	}
+	o, err := p.Store.Operation(ctx, id)
+	if err != nil {
+		return o, err
+	}
+	sees, err := p.Store.SeesOperation(ctx, by, o)
+	if err == nil && !sees {
+		err = dlq.Errorf(dlq.KindNotFound, "there is no such operation")
+	}
+	return o, err
+}
+
+func (p *Planner) proven(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error) {
+	if o.CohortID == "" {
+		return false, nil
+	}
+	cohort, err := p.Store.Cohort(ctx, by, o.CohortID)
+	if err != nil {
+		return false, err
+	}
+	proofs, err := p.Store.CohortProofs(ctx, by, []dlq.Cohort{cohort})
+	return proofs[cohort.ID].Shown().State == dlq.ProofProven, err
+}
+
+func (p *Planner) wake() {
 	if p.Wake != nil {
 		p.Wake()
 	}
-	return o, nil
 }
 
 // firstStep is how many entries go at once. With a concurrency of its own, an

@@ -59,7 +59,6 @@ func TestRequestNamesEveryFault(t *testing.T) {
 func TestWhoMayNotDecideStartsNothing(t *testing.T) {
 	s := newStand(t)
 	id := s.park("1", "one", "")
-	analyst := dlq.Actor{Kind: dlq.ActorPerson, Name: "analyst@example.com", Role: dlq.RoleAnalyst}
 	_, err := s.planner().Start(s.ctx, analyst, redrive.Request{Kind: dlq.OperationRedrive, Entries: []string{id}, Expect: redrive.NotSaid, Reason: "r"})
 	if dlq.KindOf(err) != dlq.KindForbidden || s.status(id) != dlq.StatusParked {
 		t.Errorf("got %v, entry %s", err, s.status(id))
@@ -69,7 +68,7 @@ func TestWhoMayNotDecideStartsNothing(t *testing.T) {
 func TestFirstStepIsRedrivingWhenTheAnswerComes(t *testing.T) {
 	s := newStand(t)
 	ids := s.parkMany(3)
-	o := s.ask(redrive.Request{Query: "source:wiki", Expect: 3})
+	o := s.ask(redrive.Request{Query: "source:wiki", Expect: 3, Canary: []int{}})
 	if o.State != dlq.OperationRunning || o.Total != 3 || o.Counts[dlq.ItemInFlight] != 3 {
 		t.Errorf("operation %s with %v of %d", o.State, o.Counts, o.Total)
 	}
@@ -315,7 +314,7 @@ func TestLargeOperationKeepsAWindowInFlight(t *testing.T) {
 	s.policy.Redrive.Concurrency, s.policy.Redrive.Rate = 1000, 10_000
 	s.put(s.policy)
 	s.target.answers(answer(200, `{"result":"committed"}`))
-	o := s.ask(redrive.Request{Query: "source:wiki", Expect: 620})
+	o := s.ask(redrive.Request{Query: "source:wiki", Expect: 620, Canary: []int{}})
 	if o.Counts[dlq.ItemInFlight] != redrive.FirstStep || o.Counts[dlq.ItemWaiting] != 120 {
 		t.Fatalf("the first step: %v", o.Counts)
 	}

@@ -29,20 +29,29 @@ type Request struct {
 
 	// Of a redrive. An empty Mode is that of each entry's source, since one
 	// operation may hold entries of several. Rate and Concurrency of 0 are the
-	// source's; they never lift its limits, they only lower them. The sizes of
-	// canary steps are kept with the operation; without rules of proof to hold
-	// the steps against, all of them are one.
+	// source's; they never lift its limits, they only lower them. A query goes in
+	// the steps of DefaultCanary unless Canary says otherwise, empty for none;
+	// entries that are named go at once unless it says so. With GoOn the next step
+	// is taken when one is settled; else somebody asks for it. With Returns a
+	// redrive that was paused because its target was down goes on by itself.
 	Mode          dlq.Mode
 	AcceptUnknown bool
 	Rate          float64 // deliveries a second
 	Concurrency   int     // entries without an outcome yet
 	Canary        []int
-	StopShare     float64
+	GoOn          bool
+	StopShare     float64 // of failures at which it stops; 0: dlq.DefaultStopShare
+	PauseShare    float64 // of failed deliveries at which it pauses; 0: dlq.DefaultPauseShare, 1: only when none is taken
+	Returns       bool
 
 	Days  int       // of an extension, or else a date
 	Until time.Time // of an extension
 	Grant dlq.Grant // of a release
 }
+
+// DefaultCanary are the sizes of the steps in which a query is redriven before the
+// rest.
+var DefaultCanary = []int{1, 5, 25, 100}
 
 // check names every fault of the request.
 func (r Request) check(now time.Time) error {
@@ -93,6 +102,9 @@ func (r Request) checkRedrive() []dlq.Fault {
 	if !(r.StopShare >= 0 && r.StopShare <= 1) {
 		add("/stop_share", "a share from 0 to 1 expected")
 	}
+	if !(r.PauseShare >= 0 && r.PauseShare <= 1) {
+		add("/pause_share", "a share from 0 to 1 expected")
+	}
 	if len(r.Canary) > maxCanaries {
 		add("/canary", "at most 20 steps expected")
 	}
@@ -120,6 +132,10 @@ func (r Request) checkAction(now time.Time) []dlq.Fault {
 }
 
 func (r Request) operation(by dlq.Actor) dlq.Operation {
+	canary := r.Canary
+	if canary == nil && r.Kind == dlq.OperationRedrive && r.Query != "" {
+		canary = DefaultCanary
+	}
 	return dlq.Operation{Kind: r.Kind, Query: r.Query, Expect: r.Expect, Reason: r.Reason, Actor: by, Mode: r.Mode, AcceptUnknown: r.AcceptUnknown,
-		Concurrency: r.Concurrency, Rate: r.Rate, Canary: r.Canary, StopShare: r.StopShare, Days: r.Days, Until: r.Until, Grant: r.Grant}
+		Concurrency: r.Concurrency, Rate: r.Rate, Canary: canary, GoOn: r.GoOn, StopShare: r.StopShare, PauseShare: r.PauseShare, Returns: r.Returns, Days: r.Days, Until: r.Until, Grant: r.Grant}
 }

@@ -21,6 +21,8 @@ type RunStore interface {
 	// DueSources lists the sources with deliveries that are due, without those
 	// that are paused.
 	DueSources(ctx context.Context) ([]dlq.DueSource, error)
+	// InFlight counts the redrives of each source that have no outcome yet.
+	InFlight(ctx context.Context) (map[string]int64, error)
 	Source(ctx context.Context, name string) (dlq.Source, error)
 	RedriveSecret(ctx context.Context, name string) (string, error)
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
@@ -35,6 +37,14 @@ type RunStore interface {
 	DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, sentence, body string, next time.Time) error
 	Undelivered(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error
 	LeaveOut(ctx context.Context, r dlq.Redrive, why dlq.LeftOut) error
+	// Defer puts a canary back whose document is not known to be unchanged.
+	Defer(ctx context.Context, r dlq.Redrive) (bool, error)
+	// PauseForTarget, TryingOperations, ClaimTry and TriedTarget are for a target
+	// that is down.
+	PauseForTarget(ctx context.Context, id, why string, tryAt time.Time) error
+	TryingOperations(ctx context.Context) ([]dlq.Operation, error)
+	ClaimTry(ctx context.Context, operationID, owner string, lease time.Duration) (*dlq.Redrive, error)
+	TriedTarget(ctx context.Context, id string, answers bool, tryAt time.Time) error
 	TargetGone(ctx context.Context, r dlq.Redrive, status int, sentence string) error
 	ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error)
 }
@@ -99,6 +109,7 @@ type Runner struct {
 	sends  sync.WaitGroup
 	pace   pace
 	places places
+	health health
 	turn   int // which due source is served first
 }
 
@@ -196,7 +207,8 @@ func (r *Runner) rest(ctx context.Context, wait time.Duration) {
 func (r *Runner) pass(ctx, sendCtx context.Context) (did int, wait time.Duration, err error) {
 	stepped, stepErr := r.step(ctx)
 	started, wait, claimErr := r.claim(ctx, sendCtx)
-	return stepped + started, wait, errors.Join(stepErr, claimErr)
+	tried, tryErr := r.tryTargets(ctx, sendCtx)
+	return stepped + started + tried, wait, errors.Join(stepErr, claimErr, tryErr)
 }
 
 // How many entries of one operation are in flight, and how many one transaction
@@ -233,6 +245,9 @@ func (r *Runner) stepOne(ctx context.Context, o dlq.Operation) (int, error) {
 	if waiting == 0 && inFlight > 0 {
 		return 0, nil
 	}
+	if inCanary := o.Kind == dlq.OperationRedrive && o.Step < o.Rest(); inCanary && o.StepWaiting == 0 && inFlight > 0 && (o.AskAt.IsZero() || r.o.Clock().Before(o.AskAt)) {
+		return 0, nil // its step is on its way, and has time
+	}
 	limit := stepSlice
 	if o.Kind == dlq.OperationRedrive {
 		limit = room(o, inFlight)
@@ -244,7 +259,11 @@ func (r *Runner) stepOne(ctx context.Context, o dlq.Operation) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int(waiting - after.Counts[dlq.ItemWaiting]), nil
+	took := int(waiting - after.Counts[dlq.ItemWaiting])
+	if after.State == dlq.OperationRunning && after.Step != o.Step {
+		took++ // the next step has begun
+	}
+	return took, nil
 }
 
 // room is how many more entries of an operation may go now. Its own concurrency
@@ -265,12 +284,19 @@ func (r *Runner) claim(ctx, sendCtx context.Context) (int, time.Duration, error)
 	if err != nil {
 		return 0, r.o.Poll, fmt.Errorf("find what is due: %w", err)
 	}
+	if len(due) == 0 {
+		return 0, r.o.Poll, nil
+	}
+	flights, err := r.flightsByHost(ctx)
+	if err != nil {
+		return 0, r.o.Poll, err
+	}
 	started, wait := 0, r.o.Poll
 	var errs []error
 	r.turn++
 	for i := range due {
 		d := due[(i+r.turn)%len(due)]
-		n, again, err := r.claimOf(ctx, sendCtx, d)
+		n, again, err := r.claimOf(ctx, sendCtx, d, flights)
 		started += n
 		if again > 0 {
 			wait = min(wait, again)
@@ -282,14 +308,33 @@ func (r *Runner) claim(ctx, sendCtx context.Context) (int, time.Duration, error)
 	return started, wait, errors.Join(errs...)
 }
 
-func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource) (started int, again time.Duration, err error) {
+// flightsByHost counts the redrives without an outcome by the host of their target:
+// a concurrency bounds what a host has on its hands, whatever sources and operations
+// it came from.
+func (r *Runner) flightsByHost(ctx context.Context) (map[string]int64, error) {
+	bySource, err := r.o.Store.InFlight(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count what is in flight: %w", err)
+	}
+	out := map[string]int64{}
+	for name, n := range bySource {
+		src, err := r.o.Store.Source(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out[hostOf(src.Policy.Redrive.URL)] += n
+	}
+	return out, nil
+}
+
+func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource, flights map[string]int64) (started int, again time.Duration, err error) {
 	src, err := r.o.Store.Source(ctx, d.Name)
 	if err != nil {
 		return 0, 0, err
 	}
 	policy := src.Policy.Redrive
 	host := hostOf(policy.URL)
-	n := r.places.take(host, min(int(d.Due), policy.Concurrency-int(d.InFlight)))
+	n := r.places.take(host, min(int(d.Due), policy.Concurrency-int(d.InFlight), policy.Concurrency-int(flights[host])))
 	if n == 0 {
 		return 0, 0, nil // a delivery that ends wakes the runner
 	}
@@ -301,6 +346,7 @@ func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource) (started
 	claimed, err := r.o.Store.ClaimRedrives(ctx, d.Name, r.o.Owner, r.leaseOf(src), paced)
 	r.places.giveBack(host, paced-len(claimed))
 	r.pace.giveBack("source "+d.Name, paced-len(claimed))
+	flights[host] += int64(len(claimed))
 	for _, c := range claimed {
 		r.sends.Add(1)
 		go func() {

@@ -20,6 +20,7 @@ import (
 	"dlo/connectors/payload"
 	"dlo/db"
 	"dlo/dlq"
+	"dlo/dlq/fingerprint"
 	"dlo/dlq/probe"
 	"dlo/dlq/redrive"
 )
@@ -137,7 +138,7 @@ func (s *stand) arrive(docID, text string, held bool, more string) string {
 	}
 	s.seq++
 	receipt, err := s.store.RecordArrival(s.ctx, dlq.Arrival{Envelope: e, ReceivedAt: now, EventKey: fmt.Sprint(s.seq), Held: held, HeldBytes: int64(len(text)), Actor: pipeline,
-		Fingerprint: dlq.Fingerprint{Algorithm: "f1", Digest: digest(e.ErrorType)[:32], Mode: "message", Confidence: "low", Type: e.ErrorType, Template: e.ErrorType, Canonical: e.ErrorType}})
+		Fingerprint: fingerprint.OfEnvelope(e)})
 	s.must(err)
 	return receipt.DLQID
 }

@@ -1,0 +1,184 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"dlo/dlq"
+)
+
+// judged is how a redrive was judged when it was settled: what redrive.verdict
+// keeps. A failure is judged both ways, for it may turn out to have fallen into
+// the same cohort, or another, once cohorts are merged or split.
+type judged struct {
+	dlq.Verdict
+	Other *dlq.Verdict `json:"other,omitempty"` // of a failure: if it fell into another cohort
+}
+
+func judge(r dlq.Redrive) judged {
+	j := judged{Verdict: r.JudgedAs(false)}
+	if r.Outcome == dlq.OutcomeFailed {
+		other := r.JudgedAs(true)
+		j.Other = &other
+	}
+	return j
+}
+
+// keepVerdict writes down how a redrive was judged, and counts it. What was never
+// sent says nothing.
+func (t *Tx) keepVerdict(r dlq.Redrive) error {
+	j := judge(r)
+	if j.Name == dlq.VerdictNone {
+		return nil
+	}
+	step, err := t.stepID(r.Step().Key())
+	if err != nil {
+		return err
+	}
+	said, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
+	}
+	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, string(said), r.ID); err != nil {
+		return fmt.Errorf("keep a verdict: %w", err)
+	}
+	return t.countReplay(r.ID, 1)
+}
+
+// judgeAnew changes what is known of a settled redrive, and judges it by that.
+func (t *Tx) judgeAnew(redriveID string, change func() error) error {
+	if err := t.countReplay(redriveID, -1); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	r, err := t.redriveWhere(`where r.id = $1 and r.state = 'settled'`, redriveID)
+	if err != nil || r == nil {
+		return err
+	}
+	return t.keepVerdict(*r)
+}
+
+// recountReplays counts the replays of some cohorts anew.
+func (t *Tx) recountReplays(cohorts ...string) error {
+	list := jsonTexts(cohorts)
+	if _, err := t.exec(`delete from replay_tally where cohort_id in (select value from json_each($1))`, list); err != nil {
+		return fmt.Errorf("count replays anew: %w", err)
+	}
+	if _, err := t.exec(replaysCounted+` where verdict is not null and failed_cohort in (select value from json_each($1))`+replaysGrouped, list); err != nil {
+		return fmt.Errorf("count replays anew: %w", err)
+	}
+	return nil
+}
+
+const (
+	replaysCounted = `insert into replay_tally (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays, last_at) select failed_cohort, source_id, step_id, json_extract(verdict, '$.name'),
+		json_extract(verdict, '$.presumed'), coalesce(json_extract(verdict, '$.other.name'), ''), coalesce(json_extract(verdict, '$.other.presumed'), 0), case outcome when 'failed' then coalesce(outcome_cohort, '') else '' end, count(*), coalesce(max(settled_at), 0) from redrive`
+	replaysGrouped = ` group by 1, 2, 3, 4, 5, 6, 7, 8`
+)
+
+func (t *Tx) stepID(key string) (int64, error) {
+	var id int64
+	found, err := t.row(`select id from version_step where moved = $1`, []any{key}, &id)
+	if err != nil || found {
+		return id, err
+	}
+	if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
+		return 0, fmt.Errorf("intern a step of versions: %w", err)
+	}
+	return id, nil
+}
+
+// countReplay adds a judged redrive to the counts of its cohort, or takes it out.
+func (t *Tx) countReplay(redriveID string, n int) error {
+	var cohort, said, fell string
+	var source, step, at int64
+	found, err := t.row(`select failed_cohort, source_id, step_id, verdict, case outcome when 'failed' then coalesce(outcome_cohort, '') else '' end, coalesce(settled_at, 0) from redrive where id = $1 and verdict is not null`,
+		[]any{redriveID}, &cohort, &source, &step, &said, &fell, &at)
+	if err != nil || !found {
+		return err
+	}
+	var j judged
+	if err := json.Unmarshal([]byte(said), &j); err != nil {
+		return fmt.Errorf("read the verdict on redrive %s: %w", redriveID, err)
+	}
+	other, otherPresumed := dlq.VerdictNone, false
+	if j.Other != nil {
+		other, otherPresumed = j.Other.Name, j.Other.Presumed
+	}
+	if _, err := t.exec(`insert into replay_tally (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays, last_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		on conflict (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort) do update set replays = replays + excluded.replays, last_at = max(last_at, excluded.last_at)`,
+		cohort, source, step, j.Name, j.Presumed, other, otherPresumed, fell, n, at); err != nil {
+		return fmt.Errorf("count a replay: %w", err)
+	}
+	return nil
+}
+
+// recountReplays compares the counts of replays with the redrives that were
+// judged.
+const recountReplays = `select coalesce(t.cohort_id, r.cohort_id) as cohort_id from (select cohort_id, source_id, step_id, verdict, sum(replays) as replays from replay_tally group by 1, 2, 3, 4 having sum(replays) <> 0) t
+	full outer join (select failed_cohort as cohort_id, source_id, step_id, json_extract(verdict, '$.name') as verdict, count(*) as replays from redrive where verdict is not null group by 1, 2, 3, 4) r
+	on r.cohort_id = t.cohort_id and r.source_id = t.source_id and r.step_id = t.step_id and r.verdict = t.verdict
+	where t.replays is distinct from r.replays`
+
+func (s *Store) checkReplays(ctx context.Context) ([]string, error) {
+	return s.lines(ctx, `select 'cohort ' || cohort_id || ' counts other replays than were judged' from (select distinct cohort_id from (`+recountReplays+`)) order by 1 limit 100`)
+}
+
+// ReplayTallies counts the replays of cohorts by what they prove, as far as the
+// viewer may see: by the id of each cohort, those that were merged into it
+// included. Which failures fell into the same cohort is decided now.
+func (s *Store) ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []string) (map[string][]dlq.ReplayTally, error) {
+	out := map[string][]dlq.ReplayTally{}
+	var f filter
+	err := each(ctx, s.reader(), `select coalesce(c.merged_into, c.id), s.name, v.moved, t.verdict, t.presumed, t.other_verdict, t.other_presumed, t.outcome_cohort,
+		coalesce((select o.merged_into from cohort o where o.id = t.outcome_cohort), t.outcome_cohort), t.replays, t.last_at
+		from cohort c join replay_tally t on t.cohort_id = c.id join source s on s.id = t.source_id join version_step v on v.id = t.step_id
+		where c.id in (select value from json_each(`+f.arg(jsonTexts(cohorts))+`) union select m.id from json_each(`+f.arg(jsonTexts(cohorts))+`) j join cohort m on m.merged_into = j.value)
+		and t.replays > 0 and `+f.ofSourcesOf(by, "t.source_id")+`
+		order by 1, t.source_id, t.step_id, t.verdict, t.presumed, t.other_verdict, t.other_presumed, t.outcome_cohort`, f.args, func(rows *sql.Rows) error {
+		var cohort, moved, fell, fellNow string
+		var other dlq.VerdictName
+		var otherPresumed bool
+		var at int64
+		var tally dlq.ReplayTally
+		if err := rows.Scan(&cohort, &tally.Source, &moved, &tally.Verdict, &tally.Presumed, &other, &otherPresumed, &fell, &fellNow, &tally.Replays, &at); err != nil {
+			return err
+		}
+		tally.Step, tally.Last = dlq.ParseVersionStep(moved), fromMS(at)
+		if fell != "" && fellNow != cohort {
+			tally.Verdict, tally.Presumed = other, otherPresumed
+		}
+		out[cohort] = append(out[cohort], tally)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count replays: %w", err)
+	}
+	return out, nil
+}
+
+// CohortProofs concludes what the replays of cohorts prove, from the versions
+// under which their documents are stuck and what runs in their sources.
+func (s *Store) CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error) {
+	ids := make([]string, len(cohorts))
+	for i, c := range cohorts {
+		ids[i] = c.ID
+	}
+	tallies, err := s.ReplayTallies(ctx, by, ids)
+	if err != nil {
+		return nil, err
+	}
+	running, err := s.RunningIn(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]dlq.CohortProof, len(cohorts))
+	for _, c := range cohorts {
+		out[c.ID] = dlq.ProveCohort(c.FailedUnder, running, tallies[c.ID])
+	}
+	return out, nil
+}
