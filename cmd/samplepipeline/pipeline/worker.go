@@ -126,11 +126,12 @@ type worker struct {
 	guard  *client.Guard
 
 	// Of the job at hand.
-	job  job
-	back client.Returned
-	at   given
-	done processed
-	gone bool
+	job    job
+	parser *parser
+	back   client.Returned
+	at     given
+	done   processed
+	gone   bool
 }
 
 func newWorker(h hello) (*worker, error) {
@@ -145,23 +146,20 @@ func newWorker(h hello) (*worker, error) {
 
 // handle works on one delivery.
 func (w *worker) handle(ctx context.Context, j job) answer {
-	w.job, w.back, w.done, w.gone = j, j.Back, processed{}, false
 	parser, err := parserNamed(j.Parser)
 	if err != nil {
 		return answer{Do: client.ActRedeliver, Err: err.Error(), Back: j.Back, After: time.Minute}
 	}
+	w.job, w.parser, w.back, w.done, w.gone = j, parser, j.Back, processed{}, false
 	w.at = w.given()
 	w.guard.Describe = describeInto(j.Memory)
 	d := client.Delivery{ReceiveCount: j.ReceiveCount, Source: j.Source, DocID: j.DocID}
-	process, head := w.redrive(parser), (func(context.Context) (int64, error))(nil)
 	if j.Redrive != nil {
 		d.RedriveID = j.Redrive.RedriveID
-	} else {
-		d.Envelope, d.Open = letterOf(w.at, parser, *j.Sync, w.documentURL()), w.open
-		process, head = w.sync(parser), w.length
+		return w.answer(w.guard.Handle(ctx, d, nil, w.redrive))
 	}
-	decision := w.guard.Handle(ctx, d, head, process)
-	return w.answer(decision, parser)
+	d.Envelope, d.Open = letterOf(w.at, parser, *j.Sync, w.documentURL()), w.open
+	return w.answer(w.guard.Handle(ctx, d, w.length, w.sync))
 }
 
 func (w *worker) documentURL() string {
@@ -180,54 +178,50 @@ func (w *worker) given() given {
 }
 
 // sync works on a document as its source has it.
-func (w *worker) sync(parser *parser) func(context.Context, *client.Attempt) error {
-	return func(ctx context.Context, a *client.Attempt) error {
-		doc, err := w.folder.read(w.job.Source, w.job.DocID)
-		if errors.Is(err, fs.ErrNotExist) {
-			w.gone = true
-			return nil
-		}
-		if err != nil {
-			return &stageError{"fetch", client.Transient(err)}
-		}
-		w.at = givenFrom(doc, w.job.Seq)
-		work := *w.job.Sync
-		work.Filename, work.Modified = doc.Filename, doc.Modified
-		a.Envelope, a.Open = letterOf(w.at, parser, work, w.documentURL()), client.Bytes(doc.Bytes)
-		a.Envelope.Source, a.Envelope.DocID = w.job.Source, w.job.DocID
-		return w.process(ctx, parser)
+func (w *worker) sync(ctx context.Context, a *client.Attempt) error {
+	doc, err := w.folder.read(w.job.Source, w.job.DocID)
+	if errors.Is(err, fs.ErrNotExist) {
+		w.gone = true
+		return nil
 	}
+	if err != nil {
+		return &stageError{"fetch", client.Transient(err)}
+	}
+	w.at = givenFrom(doc, w.job.Seq)
+	work := *w.job.Sync
+	work.Filename, work.Modified = doc.Filename, doc.Modified
+	a.Envelope, a.Open = letterOf(w.at, w.parser, work, w.documentURL()), client.Bytes(doc.Bytes)
+	a.Envelope.Source, a.Envelope.DocID = w.job.Source, w.job.DocID
+	return w.process(ctx)
 }
 
 // redrive works on the bytes that a redrive asks for: the copy that failed, from
 // the server, or the document as it is now, from its source. The copy keeps its
 // place in the order of arrivals; what is read anew comes now.
-func (w *worker) redrive(parser *parser) func(context.Context, *client.Attempt) error {
-	return func(ctx context.Context, _ *client.Attempt) error {
-		if r := w.job.Redrive; r.Mode == string(dlq.ModeHeld) && r.PayloadURL != "" {
-			raw, err := w.client.ReadPayload(ctx, *r, maxDocument)
-			if err != nil && client.ClassOf(err) == "" {
-				err = &copyError{err}
-			}
-			if err != nil {
-				return &stageError{"fetch", err}
-			}
-			w.at.bytes, w.at.contentHash = raw, digestOf(raw)
-			return w.process(ctx, parser)
-		}
-		doc, err := w.folder.read(w.job.Source, w.job.DocID)
-		if errors.Is(err, fs.ErrNotExist) {
-			return &stageError{"fetch", client.Unsupported(&SourceGoneError{})}
+func (w *worker) redrive(ctx context.Context, _ *client.Attempt) error {
+	if r := w.job.Redrive; r.Mode == string(dlq.ModeHeld) && r.PayloadURL != "" {
+		raw, err := w.client.ReadPayload(ctx, *r, maxDocument)
+		if err != nil && client.ClassOf(err) == "" {
+			err = &copyError{err}
 		}
 		if err != nil {
-			return &stageError{"fetch", client.Transient(err)}
+			return &stageError{"fetch", err}
 		}
-		w.at = givenFrom(doc, w.job.Seq)
-		return w.process(ctx, parser)
+		w.at.bytes, w.at.contentHash = raw, digestOf(raw)
+		return w.process(ctx)
 	}
+	doc, err := w.folder.read(w.job.Source, w.job.DocID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &stageError{"fetch", client.Unsupported(&SourceGoneError{})}
+	}
+	if err != nil {
+		return &stageError{"fetch", client.Transient(err)}
+	}
+	w.at = givenFrom(doc, w.job.Seq)
+	return w.process(ctx)
 }
 
-func (w *worker) process(ctx context.Context, parser *parser) error {
+func (w *worker) process(ctx context.Context) error {
 	if w.job.Slow > 0 {
 		select {
 		case <-time.After(w.job.Slow):
@@ -235,7 +229,7 @@ func (w *worker) process(ctx context.Context, parser *parser) error {
 			return ctx.Err()
 		}
 	}
-	w.done = parser.process(w.at)
+	w.done = w.parser.process(w.at)
 	return w.done.err
 }
 
@@ -259,8 +253,8 @@ func (w *worker) open(context.Context) (io.ReadCloser, error) {
 
 // answer shapes what came of a delivery. The result of an outcome is the store's
 // to say.
-func (w *worker) answer(d client.Decision, parser *parser) answer {
-	j := w.job
+func (w *worker) answer(d client.Decision) answer {
+	j, parser := w.job, w.parser
 	a := answer{Do: d.Do, After: d.After, Class: d.Class, Why: d.Why, Back: w.back, Gone: w.gone}
 	if d.Err != nil {
 		a.Err = d.Err.Error()
