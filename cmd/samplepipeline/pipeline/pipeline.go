@@ -200,10 +200,6 @@ func (p *Pipeline) serve(ctx context.Context, listener net.Listener) error {
 
 func (p *Pipeline) parser() *parser { return p.current.Load() }
 
-func (p *Pipeline) documentURL(source, id string) string {
-	return p.base + "/docs/" + source + "/" + id
-}
-
 // switchParser makes another parser the one that runs, says so to the server,
 // and remembers it. announced is false when the server was not there to be told;
 // it is told later.
