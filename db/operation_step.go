@@ -331,10 +331,7 @@ func (t *Tx) brake(r dlq.Redrive) error {
 	if why == "" || o.Counts[dlq.ItemWaiting]+o.Unsent == 0 {
 		return nil // nothing is left to be kept back
 	}
-	if o.State == dlq.OperationPaused { // it stands already; that it may not go on by itself is what changes
-		if o.Asks != dlq.AsksStep && o.Asks != dlq.AsksTarget {
-			return nil
-		}
+	if o.State == dlq.OperationPaused { // it stands already; that it may not go on as if nothing had been is what changes
 		if err := t.moveOperation(&o, dlq.OperationRunning, ""); err != nil {
 			return err
 		}

@@ -189,6 +189,12 @@ func (n SourceNow) Validators() Validators {
 // 404 or 410 (RFC 9110 §15.5.5, §15.5.11).
 func (n SourceNow) Gone() bool { return n.Failure == "" && (n.Status == 404 || n.Status == 410) }
 
+// Silent says whether the source could not be asked just now, and may answer in a
+// while.
+func (n SourceNow) Silent() bool {
+	return n.Failure == ProbeUnreachable || n.Failure == ProbeTimeout || n.Failure == ProbeUnavailable
+}
+
 // ProbeFailure names why a source could not be read. Empty: it could.
 type ProbeFailure string
 

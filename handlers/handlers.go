@@ -111,6 +111,8 @@ type Store interface {
 	TextLag(ctx context.Context, limit int) (documents int64, since time.Time, err error)
 	TextIsBehind(ctx context.Context, q dlq.Query) error
 	QueryValues(ctx context.Context, by dlq.Actor, key, part string, limit int) ([]string, error)
+	UnknownValues(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.UnknownValue, error)
+	WithoutTerm(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.ExcludingTerm, error)
 	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
 	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
@@ -141,6 +143,9 @@ type Store interface {
 	Source(ctx context.Context, name string) (dlq.Source, error)
 	Sources(ctx context.Context) ([]dlq.Source, error)
 	PutSource(ctx context.Context, by dlq.Actor, p dlq.SourcePolicy) (dlq.Source, bool, error)
+	IndexChecked(ctx context.Context, entryID int64) (dlq.IndexChecked, bool, error)
+	UnplacedOutcomes(ctx context.Context, by dlq.Actor, source string, limit int) ([]dlq.UnplacedOutcome, bool, error)
+	EndOverlap(ctx context.Context, by dlq.Actor, name, reason string) (bool, error)
 	PauseSource(ctx context.Context, by dlq.Actor, name string, paused bool, reason string) (bool, error)
 	PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error
 	Paused(ctx context.Context) (string, error)

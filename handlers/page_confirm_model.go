@@ -26,6 +26,7 @@ type confirmFacts struct {
 	sources []chosenSource
 	more    int // further sources that are not among them
 	paused  string
+	unknown []dlq.UnknownValue // values of the query that nothing ever had
 
 	preview redrive.Preview      // of a redrive
 	states  map[dlq.Status]int64 // of any other action: how many stand where
@@ -54,6 +55,7 @@ func newConfirmPage(f confirmFacts) confirm.Model {
 	if c.expect >= 0 && c.query != "" && c.expect != f.count {
 		m.Notices = append(m.Notices, components.Notice{Tone: components.Deadline, Title: fmt.Sprintf("You saw %s; %s match now.", grouped(c.expect), grouped(f.count)), Text: "The button is for the number that matches now."})
 	}
+	m.Notices = append(m.Notices, confirmHints(f)...)
 	if c.action == dlq.OperationRedrive {
 		redriveConfirm(&m, f)
 	} else {
@@ -240,7 +242,7 @@ func redriveNotices(f confirmFacts) []components.Notice {
 			out = append(out, components.Notice{Tone: components.Held, Title: sentence("Redrives of %s are paused by %s", name, s.source.PausedBy), Text: "Its documents wait until they are resumed.", Links: link})
 		}
 		if neverReported(s.source) {
-			out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(s.source), Text: "Without outcomes nobody will know what this redrive did. Choose on its page how they are learnt.", Links: link})
+			out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(s.source), Text: "Without outcomes nobody will know what this redrive did.", Links: []components.Link{outcomesLink(s.source, f.by)}})
 		}
 		if s.source.Policy.Redrive.URL != "" && !s.source.HasSecret {
 			out = append(out, components.Notice{Tone: components.Info, Title: "Deliveries to " + name + " are unsigned.", Links: link})

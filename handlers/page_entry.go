@@ -81,6 +81,11 @@ func (h *Handlers) entryFacts(ctx context.Context, by dlq.Actor, e dlq.Entry, at
 	if f.redrives, err = h.Store.RedrivesOf(ctx, e.ID, entryRedrivesMost); err != nil {
 		return f, err
 	}
+	if f.source.Policy.Outcomes.Mode == dlq.OutcomesCheck && e.Status == dlq.StatusRedriving {
+		if f.checked, _, err = h.Store.IndexChecked(ctx, e.ID); err != nil {
+			return f, err
+		}
+	}
 	if f.said, f.reading, f.asked, err = h.Store.LastProbe(ctx, e); err != nil {
 		return f, err
 	}

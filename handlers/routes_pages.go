@@ -97,10 +97,12 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/sources/:name", dlq.MaySee, h.sourcePage, nil},
 		{session, get, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePolicy, nil},
 		{session, post, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePutPolicy, nil},
+		{session, get, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomesPage, nil},
 		{session, post, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomes, nil},
 		{session, post, "/sources/:name/deployments", dlq.MaySetPolicy, h.sourceDeployment, nil},
 		{session, get, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourceRunbook, nil},
 		{session, post, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourcePutRunbook, nil},
+		{session, post, "/sources/:name/secret/end", dlq.MaySetPolicy, h.sourceEndOverlap, nil},
 		{session, post, "/sources/:name/pause", dlq.MayPause, h.sourcePause(true), nil},
 		{session, post, "/sources/:name/resume", dlq.MayPause, h.sourcePause(false), nil},
 

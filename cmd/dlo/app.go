@@ -37,6 +37,7 @@ type App struct {
 	server   *web.Server
 	runner   *redrive.Runner
 	sweeper  *sweep.Runner
+	checker  *sweep.Runner // asks the indexes of sources, which may take its time
 	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
 	tokens   *tokenLookup
@@ -86,6 +87,7 @@ func (a *App) wire() error {
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
@@ -120,6 +122,7 @@ func (a *App) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.checker.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
@@ -180,7 +183,9 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Expiry(s.db),
 		sweep.Text(s.db),
 		sweep.Dispositions(s.db),
+		sweep.Verdicts(s.db),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
+		sweep.Forget("secrets that were replaced", func(ctx context.Context, _ time.Time) (int, error) { return s.db.EndOverlaps(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
 			return int(n), err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"dlo/dlq"
 	"dlo/dlq/probe"
@@ -63,7 +64,10 @@ func TestWhichBytesAreSentFollowsTheEvidence(t *testing.T) {
 			}
 			id := park("1", "one", `{"source_version":"\"v1\"","payload_uri":"s3://bucket/1"}`)
 			o := s.ask(redrive.Request{Entries: []string{id}, Mode: c.mode, AcceptUnknown: c.accept})
-			s.run()
+			for range 6 { // a source that is silent is asked again for some minutes
+				s.run()
+				s.clock.advance(time.Minute)
+			}
 			r, got := s.redrive(id), s.target.got()
 			if c.leftOut != "" {
 				if len(got) != 0 || s.leftOut(o)[c.leftOut] != 1 || s.status(id) != dlq.StatusParked || s.entry(id).RedrivesTotal != 0 {
@@ -219,5 +223,20 @@ func TestTargetThatWasTakenAwayLeavesItsEntriesOut(t *testing.T) {
 	s.run()
 	if s.leftOut(o)[dlq.LeftNoTarget] != 1 || s.status(id) != dlq.StatusParked {
 		t.Errorf("left out %v, entry %s", s.leftOut(o), s.status(id))
+	}
+}
+
+// A source that is down for a moment costs a document nothing but that moment.
+func TestASilentSourceIsAskedAgain(t *testing.T) {
+	s := newStand(t)
+	s.withSource(inTurn(answer(503, ""), answer(503, ""), answer(503, ""), answer(200, "", "ETag", `"v1"`)))
+	id := s.park("1", "one", `{"source_version":"\"v1\""}`)
+	o := s.start(id)
+	for range 6 {
+		s.run()
+		s.clock.advance(10 * time.Second)
+	}
+	if n := len(s.target.got()); n != 1 || s.leftOut(o)[dlq.LeftCannotTellChanged] != 0 {
+		t.Errorf("%d were sent, left out %v", n, s.leftOut(o))
 	}
 }

@@ -32,6 +32,10 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	switch {
 	case ctx.Err() != nil:
 		return r.giveBack(record, claimed, claimed.NextAt)
+	case p.silent && leftOut == dlq.LeftCannotTellChanged:
+		if next, again := askAgain(claimed, r.o.Clock()); again {
+			return r.o.Store.DeliveryFailed(record, claimed, 0, p.redrive.Probe.Sentence+" It is asked again.", "", next)
+		}
 	case err != nil:
 		return r.notNow(record, src, claimed, err)
 	case p.noTest:
@@ -42,9 +46,9 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if leftOut != "" {
 		return r.o.Store.LeaveOut(record, p.redrive, leftOut)
 	}
-	secret, err := r.o.Store.RedriveSecret(record, src.Name())
+	secrets, err := r.o.Store.RedriveSecrets(record, src.Name())
 	if err != nil {
-		return r.notNow(record, src, claimed, fmt.Errorf("read the secret of %s: %w", src.Name(), err))
+		return r.notNow(record, src, claimed, fmt.Errorf("read the secrets of %s: %w", src.Name(), err))
 	}
 	begun, err := r.o.Store.BeginDelivery(record, p.redrive)
 	if err != nil {
@@ -53,7 +57,7 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if !begun { // settled, paused, cancelled, or somebody else's by now; only in the middle two is there a lease to give back
 		return r.giveBack(record, claimed, claimed.NextAt)
 	}
-	d := p.delivery(src, secret, r.o.ReplyTo)
+	d := p.delivery(src, secrets, r.o.ReplyTo)
 	if p.redrive.Sent == dlq.ModeHeld && r.o.Links != nil {
 		d.PayloadURL = r.o.Links.Link(p.redrive.PayloadSHA256, r.o.Clock().Add(min(linkTime, src.Policy.Outcomes.Timeout.Std())))
 	}
@@ -65,6 +69,20 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 		r.o.Report(sendErr)
 	}
 	return r.settle(record, src, p.redrive, answer)
+}
+
+// For how long a source that cannot say anything now is asked again before a
+// document is left out for it, and how soon at first.
+const (
+	askedFor   = 3 * time.Minute
+	askedAfter = 5 * time.Second
+)
+
+// askAgain says when a source that did not answer is asked again: each time as long
+// after as it was silent already.
+func askAgain(d dlq.Redrive, now time.Time) (next time.Time, again bool) {
+	silent := now.Sub(d.CreatedAt)
+	return now.Add(max(askedAfter, silent)), silent < askedFor
 }
 
 // settle records what a target's answer means.
@@ -164,6 +182,7 @@ func giveUpAt(p dlq.RetryPolicy, d dlq.Redrive, now time.Time) (time.Time, bool)
 type prepared struct {
 	redrive dlq.Redrive
 	entry   dlq.Entry
+	silent  bool        // the source cannot say anything now
 	noTest  bool        // it would not test the code, as the document is not known to be unchanged
 	sent    dlq.Attempt // the failure that is replayed; under held, the one that brought the copy
 }
@@ -227,7 +246,8 @@ func (r *Runner) choose(ctx context.Context, src dlq.Source, p *prepared) (dlq.L
 	choice := dlq.BytesQuestion{Mode: d.Mode, Copy: copyState, HasPointer: p.sent.PayloadURI != "", HasProbe: hasProbe, Now: reading.Bytes, AcceptUnknown: d.AcceptUnknown}.Choose()
 	// A canary tests the code: with bytes that are not known to be those that
 	// failed, another goes in its place.
-	p.noTest = d.Mode == dlq.ModeAuto && (choice.LeftOut != "" || choice.Send != dlq.ModeHeld)
+	p.silent = d.Probe.Silent()
+	p.noTest = d.Mode == dlq.ModeAuto && !p.silent && (choice.LeftOut != "" || choice.Send != dlq.ModeHeld)
 	if choice.LeftOut != "" {
 		return choice.LeftOut, nil
 	}
@@ -252,13 +272,13 @@ func recorded(a dlq.Attempt) dlq.Validators {
 	return v
 }
 
-func (p prepared) delivery(src dlq.Source, secret, replyTo string) dlq.Delivery {
+func (p prepared) delivery(src dlq.Source, secrets []string, replyTo string) dlq.Delivery {
 	d := p.redrive
 	count := p.entry.RedrivesTotal
 	if d.SentAt.IsZero() {
 		count++ // this one is counted when it begins
 	}
-	return dlq.Delivery{URL: src.Policy.Redrive.URL, Secret: secret, RedriveID: d.ID, DLQID: d.DLQID, Source: d.Source, DocID: d.DocID, ContentHash: d.ContentHash,
+	return dlq.Delivery{URL: src.Policy.Redrive.URL, Secrets: secrets, RedriveID: d.ID, DLQID: d.DLQID, Source: d.Source, DocID: d.DocID, ContentHash: d.ContentHash,
 		Mode: d.Sent, PayloadSHA256: d.PayloadSHA256, PayloadURI: d.PayloadURI,
 		SourceVersion: p.sent.SourceVersion, IngestSeq: p.sent.IngestSeq, CursorAtArrival: p.sent.Cursor,
 		RedriveCount: count, Attempts: p.entry.Attempts, ReplyTo: replyTo, Try: d.Deliveries + 1}
