@@ -81,7 +81,8 @@ func (a *App) wire() error {
 	store, payloads := a.stores.db, a.stores.payloads
 	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
 	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
-	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now),
+	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now))
+	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
@@ -100,7 +101,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("make the server: %w", err)
 	}
 	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
-		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
+		Redrives: &redrive.Planner{Store: redrives, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: redrives, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
 	a.tokens = newTokenLookup(store)
