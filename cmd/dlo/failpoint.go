@@ -24,6 +24,7 @@ import (
 type failpoint struct {
 	step, when string
 	left       atomic.Int64
+	asked      atomic.Bool // somebody has asked this process for a redrive: what it finds to finish is not its step
 	armed      atomic.Bool // the step is within its transaction: its commit is not to be
 }
 
@@ -61,7 +62,10 @@ func parseFailpoint(s string) (*failpoint, error) {
 
 // around does a step, unless the process does not live to do it.
 func (f *failpoint) around(step string, do func() error) error {
-	if step != f.step {
+	if step == "prepare" {
+		f.asked.Store(true)
+	}
+	if step != f.step || !f.asked.Load() {
 		return do()
 	}
 	due := f.left.Add(-1) == 0
