@@ -165,6 +165,22 @@ func (c *chaos) park(docID string) string {
 func (c *chaos) finish(last bool) {
 	c.t.Helper()
 	server := c.serve("")
+	c.awaitQuiet()
+	if last {
+		if code := server.terminate(); code != 0 {
+			c.t.Errorf("SIGTERM ended the server with %d:\n%s", code, server.stderr.String())
+		}
+	} else {
+		server.kill()
+	}
+	c.hold("the end of a round")
+	c.settled()
+}
+
+// awaitQuiet waits until every operation has come to its end, and nothing is on
+// its way.
+func (c *chaos) awaitQuiet() {
+	c.t.Helper()
 	eventually(c.t, "nothing is in flight any more", func() bool {
 		var redriving struct {
 			Items []any `json:"items"`
@@ -187,15 +203,6 @@ func (c *chaos) finish(last bool) {
 		}
 		return true
 	})
-	if last {
-		if code := server.terminate(); code != 0 {
-			c.t.Errorf("SIGTERM ended the server with %d:\n%s", code, server.stderr.String())
-		}
-	} else {
-		server.kill()
-	}
-	c.hold("the end of a round")
-	c.settled()
 }
 
 // copyDatabase copies what a dead server left, its write-ahead log included, so
