@@ -111,20 +111,24 @@ func (c *chaos) serve(point string) *process {
 func (c *chaos) dieAt(point string, round int) {
 	c.t.Helper()
 	var server *process
+	life := fmt.Sprintf("%d-%s", round, strings.ReplaceAll(point, ":", "-"))
 	if point == "send:within" {
 		c.target.look(func() {
-			c.target.received = func(client.Redrive) {
+			c.target.received = func(d client.Redrive) {
+				if !strings.HasPrefix(d.DocID, life) {
+					return // what was under way before
+				}
 				c.target.look(func() { c.target.received = nil })
 				server.kill()
 			}
 		})
-		server = c.serve("claim:after:1000000") // for its short leases
+		server = c.serve("")
 	} else {
 		server = c.serve(point)
 	}
 	var ids []string
 	for n, kind := range []string{"good", "answered", "bad"} {
-		if id := c.park(fmt.Sprintf("%d-%s-%d-%s", round, strings.ReplaceAll(point, ":", "-"), n, kind)); id != "" {
+		if id := c.park(fmt.Sprintf("%s-%d-%s", life, n, kind)); id != "" {
 			ids = append(ids, id)
 		}
 	}

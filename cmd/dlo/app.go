@@ -63,6 +63,11 @@ func openApp(ctx context.Context, config serveConfig, log *slog.Logger) (_ *App,
 	if voided > 0 {
 		log.Warn("operations were voided whose membership was being written when the server stopped", "count", voided)
 	}
+	if n, err := a.stores.db.EndLeases(ctx); err != nil {
+		return nil, err
+	} else if n > 0 {
+		log.Info("deliveries go on that were under way when the server stopped", "count", n)
+	}
 	if a.listener, err = net.Listen("tcp", config.Listen); err != nil {
 		return nil, fmt.Errorf("--listen %q: %w", config.Listen, err)
 	}

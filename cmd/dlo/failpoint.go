@@ -35,10 +35,6 @@ var (
 	failWhens = []string{"before", "within", "after"}
 )
 
-// leaseAfterKill is how long the leases of a server with a failpoint last. Whoever
-// comes after the kill waits for no more than that.
-const leaseAfterKill = time.Second
-
 func parseFailpoint(s string) (*failpoint, error) {
 	if s == "" {
 		return nil, nil
@@ -118,7 +114,7 @@ func (s failingStore) StartOperation(ctx context.Context, id string, limit int) 
 
 func (s failingStore) ClaimRedrives(ctx context.Context, source, owner string, lease time.Duration, limit int) (claimed []dlq.Redrive, err error) {
 	err = s.at.around("claim", func() error {
-		claimed, err = s.Store.ClaimRedrives(ctx, source, owner, min(lease, leaseAfterKill), limit)
+		claimed, err = s.Store.ClaimRedrives(ctx, source, owner, lease, limit)
 		return err
 	})
 	return claimed, err
