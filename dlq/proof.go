@@ -165,7 +165,8 @@ func stepFor(g VersionCount, running Running, steps map[string][]ReplayTally) (s
 	var coveredBroken, pastBroken bool
 	for _, key := range slices.Sorted(maps.Keys(steps)) { // in one order, so that every reading says the same
 		tallies := steps[key]
-		s, last, broken := tallies[0].Step, lastCounting(tallies), anyBroken(tallies)
+		s, last := tallies[0].Step, lastCounting(tallies)
+		broken := slices.ContainsFunc(tallies, func(t ReplayTally) bool { return t.Verdict == VerdictStillBroken })
 		if s.None() || last.IsZero() {
 			continue
 		}
