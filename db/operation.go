@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"strings"
+	"time"
 
 	"dlo/dlq"
 )
@@ -154,9 +155,12 @@ func (s *Store) CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Opera
 // AddItems writes a slice of an operation's membership: each entry waits, or is
 // left out with why. Names that are not found are left out as such; so is what the
 // actor may not see, which keeps no trace here. The caller keeps slices small
-// (some hundreds), so that arrivals are not held up.
-func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error {
-	return s.update(ctx, func(tx *Tx) error {
+// (some hundreds), so that arrivals are not held up: by the time that it took
+// itself, without the one in which it waited for others.
+func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) (took time.Duration, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
 		found, err := tx.candidates(o, dlqIDs)
 		if err != nil {
 			return err
@@ -185,9 +189,7 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 			}
 		}
 		for state, n := range counts {
-			if err := tx.tallyItems(o.ID, rest, string(state), n); err != nil {
-				return err
-			}
+			tx.tallyItems(o.ID, rest, string(state), n)
 		}
 		_, err = tx.exec(`update operation set total = total + $1, waiting = waiting + $2, left_out = left_out + $3, updated_at = $4 where id = $5`,
 			len(dlqIDs), counts[dlq.ItemWaiting], counts[dlq.ItemLeftOut], ms(tx.now), o.ID)
@@ -196,6 +198,7 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 		}
 		return nil
 	})
+	return took, err
 }
 
 const (
@@ -344,7 +347,10 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 				return err
 			}
 		}
-		if err := tx.finishOperation(id); err != nil {
+		if err := tx.countNow(); err != nil {
+			return err
+		}
+		if err := tx.finishOperation(id); err != nil { // of which nothing was taken
 			return err
 		}
 		out, err = tx.operation(id)
@@ -354,6 +360,9 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 }
 
 func (t *Tx) operation(id string) (dlq.Operation, error) {
+	if err := t.countNow(); err != nil {
+		return dlq.Operation{}, err
+	}
 	list, err := operationsWhere(t.ctx, t, `where id = $1`, id)
 	if err != nil {
 		return dlq.Operation{}, err
@@ -506,15 +515,9 @@ func (t *Tx) step(o dlq.Operation, limit int) error {
 		if state == dlq.ItemSettled && redriveID != "" {
 			outcome = dlq.OutcomeSkipped // its key is committed: nothing was sent
 		}
-		if err := t.tallyItems(o.ID, i.Step, string(dlq.ItemWaiting), -1); err != nil {
-			return err
-		}
-		if err := t.tallyItems(o.ID, i.Step, standsFor(state, outcome), 1); err != nil {
-			return err
-		}
-		if err := t.itemMoved(o.ID, dlq.ItemWaiting, state, 1); err != nil {
-			return err
-		}
+		t.tallyItems(o.ID, i.Step, string(dlq.ItemWaiting), -1)
+		t.tallyItems(o.ID, i.Step, standsFor(state, outcome), 1)
+		t.itemMoved(o.ID, dlq.ItemWaiting, state, 1)
 	}
 	return nil
 }
@@ -628,28 +631,12 @@ func (t *Tx) insertRedrive(o dlq.Operation, src dlq.Source, e entryRow) (string,
 	return id, nil
 }
 
-// itemMoved keeps an operation's counts, and ends it when nothing of it waits or
-// flies any more.
-func (t *Tx) itemMoved(operationID string, from, to dlq.ItemState, n int64) error {
-	delta := func(s dlq.ItemState) int64 {
-		var d int64
-		if s == from {
-			d -= n
-		}
-		if s == to {
-			d += n
-		}
-		return d
-	}
-	_, err := t.exec(`update operation set waiting = waiting + $1, in_flight = in_flight + $2, settled = settled + $3, left_out = left_out + $4, cancelled = cancelled + $5, updated_at = $6 where id = $7`,
-		delta(dlq.ItemWaiting), delta(dlq.ItemInFlight), delta(dlq.ItemSettled), delta(dlq.ItemLeftOut), delta(dlq.ItemCancelled), ms(t.now), operationID)
-	if err != nil {
-		return fmt.Errorf("count items: %w", err)
-	}
-	if from == dlq.ItemInFlight {
-		return t.finishOperation(operationID)
-	}
-	return nil
+// itemMoved keeps an operation's counts. When nothing of it waits or flies any
+// more, writing them ends it.
+func (t *Tx) itemMoved(operationID string, from, to dlq.ItemState, n int64) {
+	sums := into(&t.jobSums.operations, operationID)
+	*sums.of(from) -= n
+	*sums.of(to) += n
 }
 
 // finishOperation ends an operation of which nothing waits or flies any more.

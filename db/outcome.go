@@ -87,9 +87,7 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		return receipt, err
 	}
 	if o.Told { // what we conclude from a status ourselves is no report
-		if _, err := t.exec(`update source set reported = reported + 1 where id = $1`, e.sourceID); err != nil {
-			return receipt, fmt.Errorf("count the report: %w", err)
-		}
+		into(&t.jobSums.sources, e.sourceID).reported++
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
 }

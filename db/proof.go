@@ -64,6 +64,9 @@ func (t *Tx) judgeAnew(redriveID string, change func() error) error {
 
 // recountReplays counts the replays of some cohorts anew.
 func (t *Tx) recountReplays(cohorts ...string) error {
+	if err := t.countNow(); err != nil {
+		return err
+	}
 	list := jsonTexts(cohorts)
 	if _, err := t.exec(`delete from replay_tally where cohort_id in (select value from json_each($1))`, list); err != nil {
 		return fmt.Errorf("count replays anew: %w", err)
@@ -81,14 +84,23 @@ const (
 )
 
 func (t *Tx) stepID(key string) (int64, error) {
+	if id, ok := t.remembered.steps[key]; ok {
+		return id, nil
+	}
 	var id int64
 	found, err := t.row(`select id from version_step where moved = $1`, []any{key}, &id)
-	if err != nil || found {
-		return id, err
+	if err != nil {
+		return 0, fmt.Errorf("find a step of versions: %w", err)
 	}
-	if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
-		return 0, fmt.Errorf("intern a step of versions: %w", err)
+	if !found {
+		if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
+			return 0, fmt.Errorf("intern a step of versions: %w", err)
+		}
 	}
+	if t.remembered.steps == nil {
+		t.remembered.steps = map[string]int64{}
+	}
+	t.remembered.steps[key] = id
 	return id, nil
 }
 
@@ -105,16 +117,18 @@ func (t *Tx) countReplay(redriveID string, n int) error {
 	if err := json.Unmarshal([]byte(said), &j); err != nil {
 		return fmt.Errorf("read the verdict on redrive %s: %w", redriveID, err)
 	}
-	other, otherPresumed := dlq.VerdictNone, false
-	if j.Other != nil {
-		other, otherPresumed = j.Other.Name, j.Other.Presumed
-	}
-	if _, err := t.exec(`insert into replay_tally (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays, last_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		on conflict (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort) do update set replays = replays + excluded.replays, last_at = max(last_at, excluded.last_at)`,
-		cohort, source, step, j.Name, j.Presumed, other, otherPresumed, fell, n, at); err != nil {
-		return fmt.Errorf("count a replay: %w", err)
-	}
+	t.sumReplay(replayOf{cohort: cohort, source: source, step: step, outcomeCohort: fell}, j, int64(n), at)
 	return nil
+}
+
+func (t *Tx) sumReplay(of replayOf, j judged, n, at int64) {
+	of.verdict, of.presumed, of.other = j.Name, j.Presumed, dlq.VerdictNone
+	if j.Other != nil {
+		of.other, of.otherPresumed = j.Other.Name, j.Other.Presumed
+	}
+	sum := into(&t.jobSums.replays, of)
+	sum.replays += n
+	sum.lastAt = max(sum.lastAt, at)
 }
 
 // recountReplays compares the counts of replays with the redrives that were
