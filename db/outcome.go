@@ -17,6 +17,13 @@ type reportedOutcome struct {
 	detail      []byte
 	key         string
 	by          dlq.Actor
+	answer      *targetAnswer // that reported it; nil where a pipeline did by itself
+}
+
+// targetAnswer is the answer to a delivery, in which its outcome came.
+type targetAnswer struct {
+	status int
+	kept   bool // with the outcome
 }
 
 // ApplyOutcome settles what a pipeline reports of a redrive, or of a document
@@ -27,21 +34,30 @@ func (s *Store) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, f
 	if o.Source == "" && len(by.Sources) == 1 {
 		o.Source = by.Sources[0] // a token that is bound to one source speaks of that one
 	}
-	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
-	if o.Failure != nil {
-		detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
-		if err != nil {
-			return dlq.OutcomeReceipt{}, fmt.Errorf("compress the texts of an outcome: %w", err)
-		}
-		r.detail = detail
+	r, err := s.reported(by, o, fp)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
 	}
 	var receipt dlq.OutcomeReceipt
-	err := s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, func(tx *Tx) error {
 		var err error
 		receipt, err = tx.applyOutcome(r)
 		return err
 	})
 	return receipt, err
+}
+
+func (s *Store) reported(by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (reportedOutcome, error) {
+	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
+	if o.Failure == nil {
+		return r, nil
+	}
+	detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
+	if err != nil {
+		return r, fmt.Errorf("compress the texts of an outcome: %w", err)
+	}
+	r.detail = detail
+	return r, nil
 }
 
 // outcomeKey is by which the same report is known again.
@@ -225,7 +241,7 @@ func (t *Tx) outcomeAftermath(o reportedOutcome, r *dlq.Redrive, src dlq.Source,
 			return fmt.Errorf("record a late outcome: %w", err)
 		}
 	case r != nil && effect.SettleFlight:
-		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID}
+		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID, answer: o.answer}
 		if o.Result == dlq.OutcomeFailed {
 			s.cohort, s.class, s.unnamed = f.cohort, f.env.ErrorClass, !f.named
 		}

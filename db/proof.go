@@ -29,22 +29,29 @@ func judge(r dlq.Redrive) judged {
 // keepVerdict writes down how a redrive was judged, and counts it. What was never
 // sent says nothing.
 func (t *Tx) keepVerdict(r dlq.Redrive) error {
-	j := judge(r)
-	if j.Name == dlq.VerdictNone {
-		return nil
-	}
-	step, err := t.stepID(r.Step().Key())
-	if err != nil {
+	step, said, err := t.verdictText(r, judge(r))
+	if err != nil || said == "" {
 		return err
 	}
-	said, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
-	}
-	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, string(said), r.ID); err != nil {
+	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, said, r.ID); err != nil {
 		return fmt.Errorf("keep a verdict: %w", err)
 	}
 	return t.countReplay(r.ID, 1)
+}
+
+// verdictText gives what is kept of a verdict. An empty text: there is none.
+func (t *Tx) verdictText(r dlq.Redrive, j judged) (step int64, text string, err error) {
+	if j.Name == dlq.VerdictNone {
+		return 0, "", nil
+	}
+	if step, err = t.stepID(r.Step().Key()); err != nil {
+		return 0, "", err
+	}
+	said, err := json.Marshal(j)
+	if err != nil {
+		return 0, "", fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
+	}
+	return step, string(said), nil
 }
 
 // judgeAnew changes what is known of a settled redrive, and judges it by that.
