@@ -12,9 +12,12 @@ import (
 // Tx is one job's view of the writer's transaction. It is valid only within
 // the job.
 type Tx struct {
-	w     *writer
-	ctx   context.Context
-	now   time.Time
+	w   *writer
+	ctx context.Context
+	now time.Time
+
+	savepoints bool // around guarded jobs
+
 	batch deltas // of the jobs that succeeded
 	job   deltas // of the one that runs
 	fresh internedIDs
@@ -33,6 +36,17 @@ func (t *Tx) run(j *job) error {
 	if !j.guarded {
 		if err := j.fn(t); err != nil {
 			return err
+		}
+		t.succeeded()
+		return nil
+	}
+	if !t.savepoints {
+		j.err = j.fn(t)
+		switch {
+		case isFull(j.err) || isBusy(j.err):
+			return j.err
+		case j.err != nil:
+			return errTakenBack
 		}
 		t.succeeded()
 		return nil
