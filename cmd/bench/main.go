@@ -19,6 +19,7 @@ type commands struct {
 	Commit  commitBench  `cmd:"" help:"Group commit: against no syncing at all (P1), and against one by one (P2)."`
 	Queries queriesBench `cmd:"" help:"Every question of a screen: with ten times the entries (P5), against a GROUP BY (P6), and at the 95th percentile (P7)."`
 	Redrive redriveBench `cmd:"" help:"Preparing a redrive and draining it, both while arrivals saturate (P10, P11)."`
+	Faults  faultsBench  `cmd:"" help:"Redrives to a target that fails in every way, while the runner is stopped again and again: nothing is lost, nothing committed twice."`
 	Start   startBench   `cmd:"" help:"Time to the first answer on an empty folder, and memory when idle."`
 	All     allBench     `cmd:"" help:"All of them."`
 

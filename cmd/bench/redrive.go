@@ -41,7 +41,7 @@ type redriveBench struct {
 // on loopback whose answer is its outcome (P11), both while 256 producers record
 // what arrives as fast as it is taken.
 func (b redriveBench) Run(ctx context.Context) error {
-	entries := 12_000
+	entries := 20_000
 	if b.Scale == "full" {
 		entries = 100_000
 	}
@@ -136,7 +136,7 @@ func newDrain(ctx context.Context, store *db.Store) (*drain, error) {
 	if err != nil {
 		return nil, err
 	}
-	sender := outbound.New(outbound.Options{Allow: loopback, Timeout: 30 * time.Second})
+	sender := outbound.New(outbound.Options{Allow: loopback, IdlePerHost: 256, Timeout: 30 * time.Second})
 	d.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(sender, time.Now), Payloads: d.payloads, Reading: probe.Read, Clock: time.Now, Owner: "bench", Grace: 10 * time.Second,
 		Report: func(err error) { d.failures.CompareAndSwap(nil, &err) }})
 	return d, nil
@@ -175,7 +175,7 @@ func (d *drain) park(ctx context.Context, entries int) error {
 func (d *drain) start(ctx context.Context) (dlq.Operation, error) {
 	planner := &redrive.Planner{Store: d.store, Clock: time.Now}
 	by := dlq.Actor{Kind: dlq.ActorPerson, ID: "bench", Name: "bench", Role: dlq.RoleReviewer}
-	return planner.Start(ctx, by, redrive.Request{Kind: dlq.OperationRedrive, Query: "source:" + redriven, Expect: redrive.NotSaid, Reason: "bench", AcceptUnknown: true, Canary: []int{}})
+	return planner.Start(ctx, by, redrive.Request{Kind: dlq.OperationRedrive, Query: "source:" + redriven, Expect: redrive.NotSaid, Reason: "bench", AcceptUnknown: true, Canary: []int{}, PauseShare: 1, Returns: true})
 }
 
 // drain lets a runner work until its operation has ended.

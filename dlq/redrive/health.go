@@ -140,10 +140,11 @@ func (r *Runner) heard(ctx context.Context, o dlq.Operation, failed bool) error 
 		return fmt.Errorf("find its operation: %w", err)
 	}
 	if o.State == dlq.OperationPaused && o.Asks == dlq.AsksTarget {
-		if !failed {
-			r.health.forget(o.ID)
+		if failed { // the next try is set already, be this the one before or something that was on its way
+			return nil
 		}
-		return r.o.Store.TriedTarget(ctx, o.ID, !failed, now.Add(r.health.again(o.ID, r.o.FirstTry)))
+		r.health.forget(o.ID)
+		return r.o.Store.TriedTarget(ctx, o.ID, true, time.Time{})
 	}
 	if down { // somebody resumed it
 		r.health.forget(o.ID)

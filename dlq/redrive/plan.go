@@ -21,7 +21,7 @@ const (
 	sliceTime  = 50 * time.Millisecond
 	firstSlice = 200
 	leastSlice = 10
-	mostSlice  = 1000
+	mostSlice  = 5000
 )
 
 // PlanStore is what starting an operation needs of the store.
@@ -304,7 +304,7 @@ func nextSlice(size int, took time.Duration) int {
 	case took > sliceTime:
 		size = int(int64(size) * int64(sliceTime) / int64(took))
 	case took < sliceTime/2:
-		size += size / 2
+		size *= 2
 	}
 	return min(max(size, leastSlice), mostSlice)
 }
