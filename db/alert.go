@@ -18,14 +18,23 @@ func (t *Tx) raiseAlert(a dlq.Alert) error {
 	if err != nil {
 		return fmt.Errorf("raise alert %s: %w", a.Rule, err)
 	}
+	t.remembered.quiet = nil
 	return nil
 }
 
 func (t *Tx) resolveAlert(rule dlq.AlertRule, subject string) error {
+	key := string(rule) + " " + subject
+	if t.remembered.quiet[key] {
+		return nil
+	}
 	if _, err := t.exec(`update alert set state = 'resolved', resolved_at = $1, updated_at = $1 where rule = $2 and subject = $3 and state in ('firing', 'acknowledged')`,
 		ms(t.now), rule, subject); err != nil {
 		return fmt.Errorf("resolve alert %s: %w", rule, err)
 	}
+	if t.remembered.quiet == nil {
+		t.remembered.quiet = map[string]bool{}
+	}
+	t.remembered.quiet[key] = true
 	return nil
 }
 

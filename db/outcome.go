@@ -17,6 +17,13 @@ type reportedOutcome struct {
 	detail      []byte
 	key         string
 	by          dlq.Actor
+	answer      *targetAnswer // that reported it; nil where a pipeline did by itself
+}
+
+// targetAnswer is the answer to a delivery, in which its outcome came.
+type targetAnswer struct {
+	status int
+	kept   bool // with the outcome
 }
 
 // ApplyOutcome settles what a pipeline reports of a redrive, or of a document
@@ -27,21 +34,30 @@ func (s *Store) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, f
 	if o.Source == "" && len(by.Sources) == 1 {
 		o.Source = by.Sources[0] // a token that is bound to one source speaks of that one
 	}
-	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
-	if o.Failure != nil {
-		detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
-		if err != nil {
-			return dlq.OutcomeReceipt{}, fmt.Errorf("compress the texts of an outcome: %w", err)
-		}
-		r.detail = detail
+	r, err := s.reported(by, o, fp)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
 	}
 	var receipt dlq.OutcomeReceipt
-	err := s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, func(tx *Tx) error {
 		var err error
 		receipt, err = tx.applyOutcome(r)
 		return err
 	})
 	return receipt, err
+}
+
+func (s *Store) reported(by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (reportedOutcome, error) {
+	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
+	if o.Failure == nil {
+		return r, nil
+	}
+	detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
+	if err != nil {
+		return r, fmt.Errorf("compress the texts of an outcome: %w", err)
+	}
+	r.detail = detail
+	return r, nil
 }
 
 // outcomeKey is by which the same report is known again.
@@ -87,14 +103,18 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		return receipt, err
 	}
 	if o.Told { // what we conclude from a status ourselves is no report
+		into(&t.jobSums.sources, e.sourceID).reported++
 		// A pipeline that names a redrive in a report can tell its replays from its
 		// ordinary syncs: a failure that names none is no failure of a replay. In the
 		// answer to a delivery it is we who know which redrive is meant.
-		names := flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy
-		if _, err := t.exec(`update source set reported = reported + 1, echoes = case when $2 then 1 else echoes end where id = $1`, e.sourceID, names); err != nil {
-			return receipt, fmt.Errorf("count the report: %w", err)
+		if src, err := t.sourceByID(e.sourceID); err != nil {
+			return receipt, err
+		} else if flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy && !src.EchoesRedriveID {
+			if _, err := t.exec(`update source set echoes = 1 where id = $1`, e.sourceID); err != nil {
+				return receipt, fmt.Errorf("trust a pipeline that names redrives: %w", err)
+			}
+			clear(t.sources)
 		}
-		clear(t.sources)
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
 }
@@ -242,7 +262,7 @@ func (t *Tx) outcomeAftermath(o reportedOutcome, r *dlq.Redrive, src dlq.Source,
 			return fmt.Errorf("record a late outcome: %w", err)
 		}
 	case r != nil && effect.SettleFlight:
-		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID}
+		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID, answer: o.answer}
 		if o.Result == dlq.OutcomeFailed {
 			s.cohort, s.class, s.unnamed = f.cohort, f.env.ErrorClass, !f.named
 		}

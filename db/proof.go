@@ -29,22 +29,29 @@ func judge(r dlq.Redrive) judged {
 // keepVerdict writes down how a redrive was judged, and counts it. What was never
 // sent says nothing.
 func (t *Tx) keepVerdict(r dlq.Redrive) error {
-	j := judge(r)
-	if j.Name == dlq.VerdictNone {
-		return nil
-	}
-	step, err := t.stepID(r.Step().Key())
-	if err != nil {
+	step, said, err := t.verdictText(r, judge(r))
+	if err != nil || said == "" {
 		return err
 	}
-	said, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
-	}
-	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, string(said), r.ID); err != nil {
+	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, said, r.ID); err != nil {
 		return fmt.Errorf("keep a verdict: %w", err)
 	}
 	return t.countReplay(r.ID, 1)
+}
+
+// verdictText gives what is kept of a verdict. An empty text: there is none.
+func (t *Tx) verdictText(r dlq.Redrive, j judged) (step int64, text string, err error) {
+	if j.Name == dlq.VerdictNone {
+		return 0, "", nil
+	}
+	if step, err = t.stepID(r.Step().Key()); err != nil {
+		return 0, "", err
+	}
+	said, err := json.Marshal(j)
+	if err != nil {
+		return 0, "", fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
+	}
+	return step, string(said), nil
 }
 
 // judgeAnew changes what is known of a settled redrive, and judges it by that.
@@ -64,6 +71,9 @@ func (t *Tx) judgeAnew(redriveID string, change func() error) error {
 
 // recountReplays counts the replays of some cohorts anew.
 func (t *Tx) recountReplays(cohorts ...string) error {
+	if err := t.countNow(); err != nil {
+		return err
+	}
 	list := jsonTexts(cohorts)
 	if _, err := t.exec(`delete from replay_tally where cohort_id in (select value from json_each($1))`, list); err != nil {
 		return fmt.Errorf("count replays anew: %w", err)
@@ -81,14 +91,23 @@ const (
 )
 
 func (t *Tx) stepID(key string) (int64, error) {
+	if id, ok := t.remembered.steps[key]; ok {
+		return id, nil
+	}
 	var id int64
 	found, err := t.row(`select id from version_step where moved = $1`, []any{key}, &id)
-	if err != nil || found {
-		return id, err
+	if err != nil {
+		return 0, fmt.Errorf("find a step of versions: %w", err)
 	}
-	if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
-		return 0, fmt.Errorf("intern a step of versions: %w", err)
+	if !found {
+		if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
+			return 0, fmt.Errorf("intern a step of versions: %w", err)
+		}
 	}
+	if t.remembered.steps == nil {
+		t.remembered.steps = map[string]int64{}
+	}
+	t.remembered.steps[key] = id
 	return id, nil
 }
 
@@ -105,16 +124,18 @@ func (t *Tx) countReplay(redriveID string, n int) error {
 	if err := json.Unmarshal([]byte(said), &j); err != nil {
 		return fmt.Errorf("read the verdict on redrive %s: %w", redriveID, err)
 	}
-	other, otherPresumed := dlq.VerdictNone, false
-	if j.Other != nil {
-		other, otherPresumed = j.Other.Name, j.Other.Presumed
-	}
-	if _, err := t.exec(`insert into replay_tally (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays, last_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		on conflict (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort) do update set replays = replays + excluded.replays, last_at = max(last_at, excluded.last_at)`,
-		cohort, source, step, j.Name, j.Presumed, other, otherPresumed, fell, n, at); err != nil {
-		return fmt.Errorf("count a replay: %w", err)
-	}
+	t.sumReplay(replayOf{cohort: cohort, source: source, step: step, outcomeCohort: fell}, j, int64(n), at)
 	return nil
+}
+
+func (t *Tx) sumReplay(of replayOf, j judged, n, at int64) {
+	of.verdict, of.presumed, of.other = j.Name, j.Presumed, dlq.VerdictNone
+	if j.Other != nil {
+		of.other, of.otherPresumed = j.Other.Name, j.Other.Presumed
+	}
+	sum := into(&t.jobSums.replays, of)
+	sum.replays += n
+	sum.lastAt = max(sum.lastAt, at)
 }
 
 // recountReplays compares the counts of replays with the redrives that were

@@ -461,7 +461,7 @@ func (w *world) check(text string, by dlq.Actor, all []dlq.Entry, traces map[str
 func (w *world) frozen(by dlq.Actor, members []string) []string {
 	o, err := w.s.CreateOperation(background, dlq.Operation{Kind: dlq.OperationExtend, Days: 1, Reason: "x", Actor: by})
 	if err == nil {
-		err = w.s.AddItems(background, o, 1, members)
+		_, err = w.s.AddItems(background, o, 1, members)
 	}
 	if err != nil {
 		w.t.Fatal(err)
