@@ -100,6 +100,7 @@ type Store interface {
 	SplitCohort(ctx context.Context, by dlq.Actor, r dlq.SplitRequest) (dlq.GroupingRule, error)
 	UndoGrouping(ctx context.Context, by dlq.Actor, cohortID, ruleID, reason string) (dlq.GroupingRule, error)
 	RegroupAttempts(ctx context.Context, entryIDs, members []int64) ([]dlq.RegroupAttempt, error)
+	CountedReplays(ctx context.Context, by dlq.Actor, cohortID string, step dlq.VersionStep) ([]dlq.CountedReplay, error)
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error)

@@ -118,6 +118,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if err := h.fillGrouping(ctx, f); err != nil {
 		return err
 	}
+	if err := h.fillSeparated(ctx, f); err != nil {
+		return err
+	}
 	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}

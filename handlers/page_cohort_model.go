@@ -40,6 +40,7 @@ type cohortFacts struct {
 	others      map[string]dlq.Cohort // those that the grouping names
 	past        map[string]dlq.Cohort // those in which replays that got past this error failed
 	entries     entryList
+	separated   *separated // nil unless the proof is mixed
 	pausedBy    string
 	csrf        string
 	now         time.Time
@@ -70,6 +71,8 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Filters:  cohortEntryFilters(f),
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
+
+		Separates: newSeparates(f),
 	}
 	m.VersionsLead = len(m.Replays.Rows) <= fewReplays
 	m.Actions, m.More = cohortActions(f)
