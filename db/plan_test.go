@@ -100,6 +100,14 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"a cohort's audit":               func() error { _, err := s.AuditOfCohort(background, last.Cohort, 5); return err },
 		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
 		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
+		"the replays of a step": func() error {
+			for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
+				if _, err := s.CountedReplays(background, by, last.Cohort, dlq.VersionStep{Unnamed: true}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
 		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
 		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
