@@ -108,12 +108,12 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 			}
 			return nil
 		},
-		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
-		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
-		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
-		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
-		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
-		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
+		"a cohort's redrives":        func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
+		"a cohort's days":            func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
+		"what a filter offers":       func() error { _, err := s.FilterChoices(background); return err },
+		"the operations":             func() error { _, err := s.Operations(background, "", 5); return err },
+		"an operation's items":       func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
+		"what an operation left out": func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
 		"a source's deployments": func() error {
 			_, _, err := s.DeploymentHistory(background, 1, fmt.Sprint(s.Now().UnixMilli(), "-1"), 5)
 			return err
