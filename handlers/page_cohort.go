@@ -88,9 +88,6 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if err := h.fillGrouping(ctx, f); err != nil {
 		return err
 	}
-	if err := h.fillSeparated(ctx, f); err != nil {
-		return err
-	}
 	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}
@@ -104,6 +101,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	}
 	f.fixes = fixes[id]
 	if f.prove, err = h.cohortProve(ctx, f.by, f.cohort, f.known, f.pausedBy); err != nil {
+		return err
+	}
+	if err := h.fillSeparated(ctx, f); err != nil {
 		return err
 	}
 	return h.fillArrivals(ctx, f)

@@ -14,6 +14,8 @@ const (
 	ProveID   = "prove"
 	FactsID   = "facts"
 	ReplaysID = "replays"
+
+	SeparatesID = "separates"
 )
 
 // Model is the page.
