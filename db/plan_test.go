@@ -100,6 +100,17 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"a cohort's audit":               func() error { _, err := s.AuditOfCohort(background, last.Cohort, 5); return err },
 		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
 		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
+		"the report of redrives": func() error {
+			for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
+				if _, _, err := s.RedriveReport(background, by, dlq.RedriveReportQuery{From: dlqtest.Now.AddDate(0, -3, 0), Until: dlqtest.Now.AddDate(0, 1, 0)}, 5); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"whether a cohort looks transient": func() error {
+			return s.Update(background, func(tx *db.Tx) error { return tx.WeighTransient(last.Cohort) })
+		},
 		"the replays of a step": func() error {
 			for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
 				if _, err := s.CountedReplays(background, by, last.Cohort, dlq.VersionStep{Unnamed: true}); err != nil {
