@@ -36,7 +36,13 @@ func (t *Tx) keepVerdict(r dlq.Redrive) error {
 	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, said, r.ID); err != nil {
 		return fmt.Errorf("keep a verdict: %w", err)
 	}
-	return t.countReplay(r.ID, 1)
+	if err := t.countReplay(r.ID, 1); err != nil {
+		return err
+	}
+	if j.Name == dlq.VerdictTransient || j.Name == dlq.VerdictStillBroken {
+		return t.weighTransient(r.FailedCohort)
+	}
+	return nil
 }
 
 // verdictText gives what is kept of a verdict. An empty text: there is none.
@@ -66,7 +72,10 @@ func (t *Tx) judgeAnew(redriveID string, change func() error) error {
 	if err != nil || r == nil {
 		return err
 	}
-	return t.keepVerdict(*r)
+	if err := t.keepVerdict(*r); err != nil {
+		return err
+	}
+	return t.weighTransient(r.FailedCohort) // by what it said before, too
 }
 
 // recountReplays counts the replays of some cohorts anew.
