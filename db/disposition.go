@@ -62,26 +62,30 @@ func (s *Store) Disposed(ctx context.Context, entryID int64, cohortID string) (d
 // Dispose decides something of an entry without acting on it, or takes off what
 // stands. What stands already changes nothing.
 func (s *Store) Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error {
-	return s.update(ctx, func(tx *Tx) error {
-		n, err := n.Check(tx.now)
-		if err != nil {
-			return err
-		}
-		e, src, err := tx.visibleEntry(by, dlqID)
-		if err != nil {
-			return err
-		}
-		if n.Disposition != dlq.DispositionNone && !e.status.Open() {
-			return dlq.Errorf(dlq.KindConflict, "nothing can be decided of this document: it is %s", e.status)
-		}
-		a := auditEntry{action: "entry.disposed", entryID: e.id, dlqID: e.dlqID, source: src.Name()}
-		changed, err := tx.dispose(by, e.id, e.cohort, n, a)
-		if err != nil || !changed {
-			return err
-		}
-		_, err = tx.exec(`update entry set version = version + 1 where id = $1`, e.id)
+	return s.update(ctx, func(tx *Tx) error { return tx.disposeEntry(by, dlqID, n, "") })
+}
+
+// disposeEntry is Dispose within a transaction, and of an operation where one is
+// named.
+func (t *Tx) disposeEntry(by dlq.Actor, dlqID string, n dlq.NewDisposition, operationID string) error {
+	n, err := n.Check(t.now)
+	if err != nil {
 		return err
-	})
+	}
+	e, src, err := t.visibleEntry(by, dlqID)
+	if err != nil {
+		return err
+	}
+	if n.Disposition != dlq.DispositionNone && !e.status.Open() {
+		return dlq.Errorf(dlq.KindConflict, "nothing can be decided of this document: it is %s", e.status)
+	}
+	a := auditEntry{action: "entry.disposed", entryID: e.id, dlqID: e.dlqID, source: src.Name(), operation: operationID}
+	changed, err := t.dispose(by, e.id, e.cohort, n, a)
+	if err != nil || !changed {
+		return err
+	}
+	_, err = t.exec(`update entry set version = version + 1 where id = $1`, e.id)
+	return err
 }
 
 // DisposeCohort is Dispose for a cohort. Whether somebody may know of it is the

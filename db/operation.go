@@ -535,18 +535,7 @@ func (t *Tx) turn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOut, stri
 	if o.Kind == dlq.OperationRedrive {
 		return t.redriveTurn(o, i)
 	}
-	err := t.act(o.Actor, i.DLQID, actionOf(o))
-	switch dlq.KindOf(err) {
-	case "":
-		return dlq.ItemSettled, "", "", nil
-	case dlq.KindConflict:
-		return dlq.ItemLeftOut, dlq.LeftState, "", nil
-	case dlq.KindInvalid:
-		return dlq.ItemLeftOut, dlq.LeftPastLimit, "", nil
-	case dlq.KindNotFound:
-		return dlq.ItemLeftOut, dlq.LeftNotFound, "", nil
-	}
-	return "", "", "", err
+	return t.actionTurn(o, i)
 }
 
 func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOut, string, error) {

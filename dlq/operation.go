@@ -20,8 +20,8 @@ const (
 	OperationDispose    OperationKind = "dispose"
 )
 
-// OperationKinds lists the kinds that there are.
-var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore}
+// OperationKinds lists the kinds that can be asked for, in the order of screens.
+var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore, OperationAssign, OperationDispose}
 
 // Valid says whether the kind is one of OperationKinds.
 func (k OperationKind) Valid() bool { return slices.Contains(OperationKinds, k) }

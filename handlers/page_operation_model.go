@@ -180,13 +180,13 @@ func operationActions(f operationFacts) []components.Action {
 	o := f.operation
 	href := operationHref(o.ID)
 	var out []components.Action
-	if o.State == dlq.OperationRunning && f.by.May(dlq.MayPause) {
+	if o.State == dlq.OperationRunning && mayMove(f.by, o, dlq.OperationPaused) {
 		out = append(out, components.Action{Label: "Pause", Href: href + "/pause", Why: "What is in flight keeps its outcome; nothing more is sent"})
 	}
-	if (o.State == dlq.OperationPaused || o.State == dlq.OperationStopped) && f.by.May(dlq.MayDecide) {
+	if (o.State == dlq.OperationPaused || o.State == dlq.OperationStopped) && mayMove(f.by, o, dlq.OperationRunning) {
 		out = append(out, components.Action{Label: "Go on", Href: href + "/resume", Tone: components.Primary})
 	}
-	if !o.State.Ended() && o.State != dlq.OperationPreparing && f.by.May(dlq.MayDecide) {
+	if !o.State.Ended() && o.State != dlq.OperationPreparing && mayMove(f.by, o, dlq.OperationCancelled) {
 		out = append(out, components.Action{Label: "Cancel", Href: href + "/cancel", Why: "Frees every document that was not sent yet; what was sent keeps its outcome"})
 	}
 	return out
@@ -245,6 +245,7 @@ func operationTerms(o dlq.Operation) []components.KV {
 	case dlq.OperationRelease:
 		terms = append(terms, components.KV{Key: "How", Value: components.PlainText(map[dlq.Grant]string{dlq.GrantOne: "one more replay", dlq.GrantReset: "counted anew"}[o.Grant])})
 	}
+	terms = append(terms, markTerms(o)...)
 	return append(terms, components.KV{Key: "Its id", Value: components.PlainText(o.ID), Mono: true, Copy: true})
 }
 

@@ -168,6 +168,9 @@ func (h *Handlers) operationMove(to dlq.OperationState) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		if err := checkMove(by, o, to); err != nil {
+			return err
+		}
 		reason, err := formText(c, "reason", reasonMost)
 		if err != nil {
 			return err

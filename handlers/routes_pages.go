@@ -80,9 +80,9 @@ func (h *Handlers) pageRoutes() []route {
 
 		{session, get, "/operations", dlq.MaySee, h.operationsPage, nil},
 		{session, get, "/operations/:id", dlq.MaySee, h.operationPage, nil},
-		{session, post, "/operations/:id/pause", dlq.MayPause, h.operationMove(dlq.OperationPaused), nil},
-		{session, post, "/operations/:id/resume", dlq.MayDecide, h.operationMove(dlq.OperationRunning), nil},
-		{session, post, "/operations/:id/cancel", dlq.MayDecide, h.operationMove(dlq.OperationCancelled), nil},
+		{session, post, "/operations/:id/pause", dlq.MayNote, h.operationMove(dlq.OperationPaused), nil},
+		{session, post, "/operations/:id/resume", dlq.MayNote, h.operationMove(dlq.OperationRunning), nil},
+		{session, post, "/operations/:id/cancel", dlq.MayNote, h.operationMove(dlq.OperationCancelled), nil},
 		{session, post, "/pause", dlq.MayPause, h.everythingPause(true), nil},
 		{session, post, "/resume", dlq.MayPause, h.everythingPause(false), nil},
 
