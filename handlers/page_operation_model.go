@@ -25,6 +25,8 @@ type operationFacts struct {
 	choice    itemChoice // which items are shown
 	after     int64      // the position before the first item
 	more      bool       // items follow
+	stuck     []stuckChoice // of an ended redrive
+	arrived   int64         // match its filter now and are not in it; -1: not counted
 	hidden    int        // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
@@ -65,7 +67,8 @@ func newOperationPage(f operationFacts) operation.Model {
 		m.Empty = &components.Empty{Title: "No item here", Text: "No document of this operation is in that state now.", Links: []components.Link{{Text: "All items", Href: itemsHref(o.ID, itemChoice{}, 0)}}}
 	}
 	m.Pager = itemsPager(f)
-	m.Again = operationAgain(f)
+	m.Again, m.Stuck = operationAgain(f), operationStuck(f)
+	m.Terms = append(m.Terms, arrivedTerm(f)...)
 	return m
 }
 
@@ -122,6 +125,8 @@ func operationWhy(f operationFacts) string {
 	o := f.operation
 	way := underWayWords(o)
 	switch {
+	case o.State == dlq.OperationCancelled:
+		return strings.TrimSpace(sentence("%s", web.VisibleText(o.Why)) + " " + cancelledWords(o))
 	case o.Why != "":
 		return strings.TrimSpace(sentence("%s", web.VisibleText(o.Why)) + " " + way)
 	case o.State == dlq.OperationRunning && o.Kind == dlq.OperationRedrive && f.paused != "":
@@ -190,20 +195,6 @@ func operationActions(f operationFacts) []components.Action {
 		out = append(out, components.Action{Label: "Cancel", Href: href + "/cancel", Why: "Frees every document that was not sent yet; what was sent keeps its outcome"})
 	}
 	return out
-}
-
-// operationAgain leads to a redrive of what is still stuck of this one.
-func operationAgain(f operationFacts) *components.Action {
-	o := f.operation
-	if o.Kind != dlq.OperationRedrive || !o.State.Ended() || !f.by.May(dlq.MayDecide) {
-		return nil
-	}
-	n := f.outcomes[dlq.OutcomeFailed] + f.outcomes[dlq.OutcomeUndelivered] + f.outcomes[dlq.OutcomeNoOutcome] + f.outcomes[dlq.OutcomeUnattributed] + o.Counts[dlq.ItemCancelled]
-	if n == 0 {
-		return nil
-	}
-	return &components.Action{Label: "Redrive what is still stuck of it", Href: confirmHref(dlq.OperationRedrive, "operation:"+o.ID+" status:parked", -1, operationHref(o.ID)), Tone: components.Plain,
-		Why: "Those that failed, were not delivered or were cancelled, and are parked now"}
 }
 
 // operationTerms is what was asked for.

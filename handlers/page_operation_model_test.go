@@ -169,26 +169,6 @@ func TestAnItemSaysWhatItsReplayProved(t *testing.T) {
 	}
 }
 
-func TestWhatIsStillStuckOfARedriveCanBeRedrivenOnceItEnded(t *testing.T) {
-	f := operationFacts{operation: dlq.Operation{ID: "01K", Kind: dlq.OperationRedrive, State: dlq.OperationDone}, outcomes: map[dlq.OutcomeResult]int64{dlq.OutcomeFailed: 3}, by: dlq.Actor{Kind: dlq.ActorPerson, Role: dlq.RoleReviewer}}
-	a := operationAgain(f)
-	if a == nil || !strings.Contains(a.Href, "q=operation%3A01K+status%3Aparked") {
-		t.Fatalf("got %+v", a)
-	}
-	for name, change := range map[string]func(*operationFacts){
-		"running":        func(f *operationFacts) { f.operation.State = dlq.OperationRunning },
-		"nothing failed": func(f *operationFacts) { f.outcomes = map[dlq.OutcomeResult]int64{dlq.OutcomeCommitted: 3} },
-		"an analyst":     func(f *operationFacts) { f.by.Role = dlq.RoleAnalyst },
-		"an archive":     func(f *operationFacts) { f.operation.Kind = dlq.OperationArchive },
-	} {
-		g := f
-		change(&g)
-		if a := operationAgain(g); a != nil {
-			t.Errorf("%s: %+v", name, a)
-		}
-	}
-}
-
 func TestWhyADocumentIsInQuarantine(t *testing.T) {
 	by := func(action, reason string) dlq.AuditRow {
 		return dlq.AuditRow{Action: action, ActorName: "reviewer@example.com", Reason: reason, At: noon}

@@ -95,6 +95,9 @@ func (h *Handlers) operationPage(c echo.Context) error {
 	if err := h.readItems(c, &f); err != nil {
 		return err
 	}
+	if err := h.readRest(ctx, &f); err != nil {
+		return err
+	}
 	frame, err := h.layout(c, operationTitle(o), "", components.Link{Text: "Operations", Href: "/operations"}, components.Link{Text: operationTitle(o)})
 	if err != nil {
 		return err

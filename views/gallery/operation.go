@@ -45,7 +45,9 @@ func operationItems() []Item {
 	done := one
 	done.Running.Prove, done.Running.Poll, done.Running.Actions = nil, "", nil
 	done.Running.State, done.Running.Why = components.Tag{Text: "done", Tone: components.Good}, "390 of 393 got past this error, as forecast."
-	done.Again = &components.Action{Label: "Redrive the 3 that failed", Href: "/confirm/redrive?operation=01K7Z"}
+	done.Again = &components.Action{Label: "Redrive only the 3 that failed", Href: "/confirm/redrive?operation=01K7Z"}
+	done.Stuck = []operation.LeftOut{{Count: components.Link{Text: "3", Href: "/entries?q=x"}, Why: "failed again, parked now", Do: components.Link{Text: "redrive them", Href: "/confirm/redrive?q=x"}},
+		{Count: components.Link{Text: "1", Href: "/entries?q=y"}, Why: "could not be delivered, parked now", Do: components.Link{Text: "redrive it", Href: "/confirm/redrive?q=y"}}}
 	done.LeftOut = nil
 
 	return []Item{page("operations", operations.Page(list)), page("operations-none", operations.Page(none)), page("operation", operation.Page(one)), page("operation-done", operation.Page(done))}

@@ -26,7 +26,8 @@ type Model struct {
 	Items      []Item
 	Pager      components.Pager
 	Empty      *components.Empty
-	Again      *components.Action // "Redrive the 3 that failed": leads to a confirmation
+	Again      *components.Action // "Redrive only the 3 that failed": leads to a confirmation
+	Stuck      []LeftOut          // of an ended redrive: what is still stuck of it, by what came of it
 	Exports    []components.Link
 	HasVerdict bool // a redrive; other kinds have no outcome and no verdict
 }
