@@ -27,6 +27,33 @@ func lived(t testing.TB) (*dbtest.DB, []dlq.Receipt) {
 	return s, got
 }
 
+// Replays of before verdicts were kept count in proofs all the same.
+func TestOlderReplaysAreJudged(t *testing.T) {
+	s, _ := lived(t)
+	counts := func() (replays, judged int64) {
+		return s.Int(t, `select coalesce(sum(replays), 0) from replay_tally`), s.Int(t, `select count(*) from redrive where verdict is not null`)
+	}
+	replays, judged := counts()
+	if replays == 0 || replays != judged {
+		t.Fatalf("%d replays are counted and %d judged", replays, judged)
+	}
+	s.Exec(t, `update redrive set verdict = null, step_id = null`)
+	s.Exec(t, `delete from replay_tally`)
+	for range 100 {
+		n, err := s.JudgeOlder(background, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if again, againJudged := counts(); again != replays || againJudged != judged {
+		t.Errorf("%d are counted and %d judged again, want %d and %d", again, againJudged, replays, judged)
+	}
+	s.MustHold(t)
+}
+
 func TestTheCheckFindsWhatMustNeverBe(t *testing.T) {
 	noGuard := []string{`drop trigger audit_no_update`, `drop trigger audit_no_delete`}
 	for name, c := range map[string]struct {
@@ -43,6 +70,8 @@ func TestTheCheckFindsWhatMustNeverBe(t *testing.T) {
 		"a source's day":                   {[]string{`update source_day set parked = parked + 2`}, "source wiki", true},
 		"a source's days that are gone":    {[]string{`delete from source_day`}, "source wiki", true},
 		"an operation's counts":            {[]string{`update operation set settled = settled + 1`}, "counts other items than it has", true},
+		"an operation's steps":             {[]string{`update operation_tally set items = items + 1`}, "items that are", true},
+		"replays that nobody judged":       {[]string{`update replay_tally set replays = replays + 1`}, "counts other replays than were judged", true},
 		"a state that nobody counted":      {[]string{`update entry set status = 'archived' where status = 'parked'`}, "counts other entries than it has", true},
 		"an attempt that is gone":          {[]string{`delete from attempt where id = (select min(id) from attempt)`}, "has no evidence", false},
 		"a history with a gap":             {[]string{`update entry set last_attempt = 5 where doc_id = '0'`}, "has another number of rows", false},

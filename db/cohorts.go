@@ -124,7 +124,7 @@ func (s *Store) ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string,
 func (s *Store) FilterChoices(ctx context.Context) (dlq.FilterChoices, error) {
 	var c dlq.FilterChoices
 	for column, into := range map[string]*[]string{"error_class": &c.Classes, "error_type": &c.Types, "content_type": &c.ContentTypes} {
-		values, err := s.cellValues(ctx, dlq.Actor{}, column)
+		values, _, err := s.cellValues(ctx, dlq.Actor{}, column)
 		if err != nil {
 			return c, fmt.Errorf("read the choices of a filter: %w", err)
 		}

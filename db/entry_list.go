@@ -308,7 +308,7 @@ func (f *filter) countCellsByState() string {
 		counted = slices.DeleteFunc(slices.Clone(counted), func(s dlq.Status) bool { return !slices.Contains(stuckStates, s) })
 	}
 	for _, status := range dlq.Statuses {
-		column := "0"
+		column := "coalesce(sum(0), 0)" // a sum as well, so that there is a row where no cell is looked at
 		switch {
 		case slices.Contains(counted, status):
 			column = "coalesce(sum(c." + string(status) + "), 0)"

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,26 +135,25 @@ const afterAll = "~"
 // cohortMembers finds the fingerprints of the cohorts whose id begins with a
 // text, of those that went into others included, and those whose digest does.
 func (s *Store) cohortMembers(ctx context.Context, prefix string) ([]int64, error) {
-	var ids []int64
+	query, args := membersNamedBy(prefix)
+	members, err := ids(ctx, s.reader(), query+` order by id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find the cohort's members: %w", err)
+	}
+	return members, nil
+}
+
+// membersNamedBy selects what cohortMembers finds.
+func membersNamedBy(prefix string) (query string, args []any) {
 	plain, part, derived := strings.Cut(digestIn(prefix), "/")
 	digest := strings.ToLower(plain)
 	if derived {
 		digest += "/" + part // the rule in it is an id, and those are upper case
 	}
 	cohort := strings.ToUpper(prefix)
-	err := each(ctx, s.reader(), `select id from fingerprint where cohort_id >= $1 and cohort_id < $2
+	return `select id from fingerprint where cohort_id >= $1 and cohort_id < $2
 		union select f.id from cohort c join fingerprint f on f.cohort_id = c.merged_into where c.id >= $1 and c.id < $2 and c.merged_into is not null
-		union select id from fingerprint where digest >= $3 and digest < $4 order by id`,
-		[]any{cohort, cohort + afterAll, digest, digest + afterAll}, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("find the cohort's members: %w", err)
-	}
-	return ids, nil
+		union select id from fingerprint where digest >= $3 and digest < $4`, []any{cohort, cohort + afterAll, digest, digest + afterAll}
 }
 
 func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
@@ -173,6 +171,9 @@ func (f *filter) compile(q dlq.Query, by dlq.Actor, now time.Time) {
 			f.said = true
 			f.statuses = slices.DeleteFunc(f.statuses, func(s dlq.Status) bool { return hasStatus(t.Values, s) == t.Negated })
 			continue
+		}
+		if len(t.Periods) > 0 && !t.Negated {
+			f.said = true // the indexes of moments begin with the state
 		}
 		condition, ofCell := f.term(t, by, now)
 		if t.Negated { // also where a column is null, of which "not" would be null again
@@ -283,6 +284,10 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 		}), false
 	case "age": // stuck for longer than a span: opened before
 		return "e.opened_at " + flipped[t.Compare] + " " + f.arg(ms(now.Add(-t.Span))), false
+	case "opened":
+		return f.within("e.opened_at", t.Periods), false
+	case "seen":
+		return f.within("e.last_seen", t.Periods), false
 	case "expires": // leaves within a span: before
 		return "e.expires_at " + t.Compare + " " + f.arg(ms(now.Add(t.Span))), false
 	case "attempts":
@@ -394,6 +399,22 @@ func (f *filter) either(values []string, condition func(string) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = condition(v)
+	}
+	return "(" + strings.Join(parts, " or ") + ")"
+}
+
+// within is the condition that a moment lies in one of some periods.
+func (f *filter) within(column string, periods []dlq.Period) string {
+	parts := make([]string, len(periods))
+	for i, p := range periods {
+		switch {
+		case p.To.IsZero():
+			parts[i] = column + " >= " + f.arg(ms(p.From))
+		case p.From.IsZero():
+			parts[i] = column + " < " + f.arg(ms(p.To))
+		default:
+			parts[i] = column + " >= " + f.arg(ms(p.From)) + " and " + column + " < " + f.arg(ms(p.To))
+		}
 	}
 	return "(" + strings.Join(parts, " or ") + ")"
 }

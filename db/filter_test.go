@@ -83,12 +83,41 @@ func termHolds(e dlq.Entry, t dlq.Term, now time.Time) bool {
 		return compares(t.Compare, int64(now.Sub(e.OpenedAt)), int64(t.Span))
 	case "expires":
 		return compares(t.Compare, int64(e.ExpiresAt.Sub(now)), int64(t.Span))
+	case "opened":
+		return inCalendar(e.OpenedAt, t.Values)
+	case "seen":
+		return inCalendar(e.LastSeen, t.Values)
 	case "attempts":
 		return compares(t.Compare, e.Attempts, t.Number)
 	case "redrives":
 		return compares(t.Compare, e.RedrivesTotal, t.Number)
 	}
 	return slices.ContainsFunc(t.Values, func(v string) bool { return valueHolds(e, t.Key, v) })
+}
+
+// inCalendar compares dates as they are written, whole or by as much of them as a
+// value names: a month is seven characters, a day is ten.
+func inCalendar(at time.Time, values []string) bool {
+	holds := func(v string) bool {
+		day := at.UTC().Format("2006-01-02")
+		cut := func(v string) string { return day[:len(v)] }
+		if first, last, ok := strings.Cut(v, ".."); ok {
+			return cut(first) >= first && cut(last) <= last
+		}
+		rest := strings.TrimLeft(v, "<>=")
+		switch strings.TrimSuffix(v, rest) {
+		case "<":
+			return cut(rest) < rest
+		case "<=":
+			return cut(rest) <= rest
+		case ">":
+			return cut(rest) > rest
+		case ">=":
+			return cut(rest) >= rest
+		}
+		return cut(rest) == rest
+	}
+	return slices.ContainsFunc(values, holds)
 }
 
 func valueHolds(e dlq.Entry, key, v string) bool {

@@ -182,3 +182,44 @@ func (s *Store) CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Co
 	}
 	return out, nil
 }
+
+// JudgeOlder judges redrives that were settled before verdicts were kept, at most
+// limit of them, and answers how many it looked at. It remembers how far it is;
+// with nothing older it does nothing.
+func (s *Store) JudgeOlder(ctx context.Context, limit int) (int, error) {
+	const place = "judged_up_to"
+	var done string
+	if _, err := s.one(ctx, `select value from meta where name = $1`, []any{place}, &done); err != nil {
+		return 0, fmt.Errorf("find how far older redrives are judged: %w", err)
+	}
+	if done == afterAll {
+		return 0, nil
+	}
+	looked := 0
+	err := s.update(ctx, func(tx *Tx) error {
+		list, err := redrivesWhere(tx.ctx, tx, `where r.id > $1 order by r.id limit $2`, done, limit)
+		if err != nil {
+			return err
+		}
+		looked = len(list)
+		upTo := afterAll
+		for _, r := range list {
+			var one int
+			open, err := tx.row(`select 1 from redrive where id = $1 and state = 'settled' and verdict is null`, []any{r.ID}, &one)
+			if err != nil {
+				return fmt.Errorf("find an older redrive: %w", err)
+			}
+			if open {
+				if err := tx.keepVerdict(r); err != nil {
+					return err
+				}
+			}
+			if looked == limit {
+				upTo = r.ID
+			}
+		}
+		_, err = tx.exec(`insert into meta (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`, place, upTo)
+		return err
+	})
+	return looked, err
+}

@@ -146,7 +146,7 @@ func TestListsAndCountsReadWhatTheyNeed(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"doc-17", `"E1 at offset"`, "-root doc-17 status:parked", "label:region=eu", "url:wiki", "doc-17 source:wiki age:>1h", "owner:me@example.com", "id:doc-3 status:open", "sha256:" + dlqtest.Digest("7")[:10] + " source:wiki", "status:open", "parser:!current", "disposition:waiting status:parked"} {
+	for _, text := range []string{"doc-17", `"E1 at offset"`, "-root doc-17 status:parked", "label:region=eu", "url:wiki", "doc-17 source:wiki age:>1h", "owner:me@example.com", "id:doc-3 status:open", "sha256:" + dlqtest.Digest("7")[:10] + " source:wiki", "status:open", "parser:!current", "disposition:waiting status:parked", "opened:2026-11", "opened:<2026-11,2026-12 source:wiki", "seen:2026-11-29 parser:1", "-opened:2026-11 seen:>=2026-11"} {
 		for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
 			for step := range listPlan(t, s, by, text, dlq.SortLastSeen) {
 				if db.ReadsWhole(step) {
@@ -213,5 +213,41 @@ func TestAListOfWhatWasDecidedOfFewBeginsWithIt(t *testing.T) {
 	}
 	if !own || !ofCohort {
 		t.Errorf("the indexes of what was decided are not read: %v", plans)
+	}
+}
+
+// Whole months and days are ranges of the indexes of moments, in every state.
+func TestDatesAreCountedByTheirIndexes(t *testing.T) {
+	s := withTarget(t, "wiki")
+	for i := range 20 {
+		s.Park(t, dlqtest.Of("wiki", fmt.Sprint("doc-", i)), dlqtest.Event(fmt.Sprint(i)), dlqtest.Seen(dlqtest.Now.AddDate(0, 0, -i)))
+	}
+	for text, want := range map[string][]string{"opened:2026-11": {"entry_by_opening"}, "seen:>=2026-11-29": {"entry_by_status"}, "opened:<2026-11,>=2027-01": {"entry_by_opening"}} {
+		plans, err := s.Plans(func() error { _, err := s.CountEntries(background, dlqtest.Admin, query(t, text)); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q, plan := range plans {
+			if strings.HasPrefix(q, "select count(*)") && (!strings.Contains(fmt.Sprint(plan), want[0]) || !strings.Contains(fmt.Sprint(plan), "SEARCH e ")) {
+				t.Errorf("%s: %s", text, plan)
+			}
+		}
+	}
+}
+
+// Of what is settled no cell is counted where the sources are known: the page must
+// not take that for nothing.
+func TestWhatIsSettledOfSomeSourcesIsListedOldestFirst(t *testing.T) {
+	s := withTarget(t, "wiki", "leases")
+	gone := s.Park(t, dlqtest.Of("wiki", "gone"), dlqtest.Event("1"))
+	s.Park(t, dlqtest.Of("wiki", "stuck"), dlqtest.Event("2"))
+	bring(t, s, gone.DLQID, dlq.StatusArchived)
+	for _, by := range []dlq.Actor{dlqtest.Admin, dlqtest.Only(dlqtest.Reviewer, "wiki", "leases")} {
+		for _, text := range []string{"status:archived,resolved,erased", "status:archived,resolved source:wiki,leases"} {
+			list, _, err := s.Entries(background, by, query(t, text), dlq.SortOldest, "", 10)
+			if err != nil || len(list) != 1 || list[0].DocID != "gone" {
+				t.Errorf("%s for %v: %d documents, %v", text, by.Sources, len(list), err)
+			}
+		}
 	}
 }

@@ -43,7 +43,8 @@ func (s *Store) QueryValues(ctx context.Context, by dlq.Actor, key, part string,
 
 func (s *Store) valuesOf(ctx context.Context, by dlq.Actor, key, part string) ([]string, error) {
 	if column, ok := valueColumns[key]; ok {
-		return s.cellValues(ctx, by, column)
+		values, _, err := s.cellValues(ctx, by, column)
+		return values, err
 	}
 	switch key {
 	case "source":
@@ -97,37 +98,45 @@ func (s *Store) visibleSourceIDs(ctx context.Context, by dlq.Actor) ([]int64, er
 	return ids(ctx, s.reader(), `select id from source where `+f.ofSourcesOf(by, "id")+` order by last_arrival_at desc, id limit `+f.arg(sourcesLooked), f.args...)
 }
 
-func (s *Store) cellValues(ctx context.Context, by dlq.Actor, column string) ([]string, error) {
+// cellValues lists the values of a column of cells, and says whether these are all.
+func (s *Store) cellValues(ctx context.Context, by dlq.Actor, column string) (out []string, all bool, err error) {
 	sources, err := s.visibleSourceIDs(ctx, by)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []string
+	all = len(sources) < sourcesLooked
 	for _, source := range sources {
 		values, err := s.texts(ctx, distinctBySeeks(column, "cell", "source_id = $2"), valuesLooked, source)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		all = all && len(values) < valuesLooked
 		out = append(out, values...)
 	}
-	return out, nil
+	return out, all, nil
 }
 
 // versionsOf lists versions of a component that the actor's documents failed
 // under, or that run in their sources.
 func (s *Store) versionsOf(ctx context.Context, by dlq.Actor, component string) ([]string, error) {
+	failed, err := s.failedUnder(ctx, by, component)
+	if err != nil {
+		return nil, err
+	}
+	f := filter{args: []any{valuesLooked, component}}
+	run, err := s.texts(ctx, `select distinct version from deployment where component = $2 and stopped_at is null and `+f.ofSourcesOf(by, "source_id")+` limit $1`, f.args...)
+	return append(failed, run...), err
+}
+
+// failedUnder lists versions of a component that the actor's documents failed
+// under.
+func (s *Store) failedUnder(ctx context.Context, by dlq.Actor, component string) ([]string, error) {
 	f := filter{args: []any{valuesLooked, component}}
 	where := "component = $2"
 	if len(by.Sources) > 0 {
 		where += " and exists (select 1 from cell c where c.version_set_id = version_of.version_set_id and " + f.ofSourcesOf(by, "c.source_id") + ")"
 	}
-	failed, err := s.texts(ctx, distinctBySeeks("version", "version_of", where), f.args...)
-	if err != nil {
-		return nil, err
-	}
-	f = filter{args: []any{valuesLooked, component}}
-	run, err := s.texts(ctx, `select distinct version from deployment where component = $2 and stopped_at is null and `+f.ofSourcesOf(by, "source_id")+` limit $1`, f.args...)
-	return append(failed, run...), err
+	return s.texts(ctx, distinctBySeeks("version", "version_of", where), f.args...)
 }
 
 // components lists the names of components, with what separates them from a

@@ -246,6 +246,9 @@ const (
 	SortAttempts EntrySort = "attempts"  // most attempts first
 )
 
+// EntrySorts lists the orders.
+var EntrySorts = []EntrySort{SortLastSeen, SortOldest, SortExpires, SortAttempts}
+
 // Note is what a person wrote about an entry or a cohort, in Markdown.
 type Note struct {
 	Author    string

@@ -21,10 +21,12 @@ type Term struct {
 	Key     string // the name of one of QueryKeys; "" is free text
 	Values  []string
 	Negated bool
-	// Of an age or a date: the comparison and the span; of a count: the number.
+	// Of an age: the comparison and the span; of a count: the comparison and the
+	// number.
 	Compare string // "", "<", "<=", ">", ">="
 	Span    time.Duration
 	Number  int64
+	Periods []Period // of a date: any of them, one a value
 	// Start and End are where the term stands in the text, in bytes.
 	Start, End int
 }
@@ -170,6 +172,13 @@ func parseTerm(w queryWord) (Term, string) {
 		if expected := faultOf(*key, v); expected != "" {
 			return t, expected
 		}
+		if key.Form == FormDate {
+			p, expected := parsePeriod(v)
+			if expected != "" {
+				return t, expected
+			}
+			t.Periods = append(t.Periods, p)
+		}
 	}
 	return t, ""
 }
@@ -259,6 +268,12 @@ func QueryError(bad []BadTerm) error {
 func (q Query) Without(i int) string {
 	t := q.Terms[i]
 	return strings.TrimSpace(strings.TrimSpace(q.Text[:t.Start]) + " " + strings.TrimSpace(q.Text[t.End:]))
+}
+
+// WithoutTerm asks for what the query does without one of its terms. Its terms
+// stand where they stood in the whole text.
+func (q Query) WithoutTerm(i int) Query {
+	return Query{Text: q.Text, Terms: slices.Delete(slices.Clone(q.Terms), i, i+1)}
 }
 
 // Has says whether any term has the key.

@@ -22,6 +22,7 @@ const (
 	FormChoice    QueryForm = "choice"
 	FormSpan      QueryForm = "span"      // a comparison and a span
 	FormCount     QueryForm = "count"     // a number, with a comparison or without
+	FormDate      QueryForm = "date"      // months and days, with a comparison, as a range, or alone
 	FormVersion   QueryForm = "version"   // a version, current or !current
 	FormComponent QueryForm = "component" // a component's name, @, and a version
 )
@@ -57,6 +58,8 @@ var QueryKeys = []QueryKey{
 	{"mark", FormChoice, []string{"returned", "late", "no_outcome", "assumed", "not_exhausted", "presumed"}, "a mark", "mark:returned", "failed again after it was resolved"},
 	{"age", FormSpan, nil, "how long it has been stuck, such as >30d", "age:>30d", "stuck for longer than that"},
 	{"expires", FormSpan, nil, "when it leaves, such as <7d", "expires:<7d", "leaves within that"},
+	{"opened", FormDate, nil, expectedDate, "opened:2026-11", "stuck since that month, or day; also opened:2026-11-29, opened:>=2026-11 and opened:2026-11..2027-01, in UTC"},
+	{"seen", FormDate, nil, expectedDate, "seen:>=2026-11-29", "failed last on that day or later"},
 	{"attempts", FormCount, nil, "how often it failed, such as >10", "attempts:>10", "how often it failed"},
 	{"redrives", FormCount, nil, "how often it was redriven, such as >=2", "redrives:>=2", "how often it was redriven"},
 	{"id", FormText, nil, "a document's id, ours or the sender's", "id:1147829310", "a document's id, ours or the sender's; exact"},

@@ -60,6 +60,15 @@ func TestTheSearchBoxOffersKeysAndValuesAndTakesThemByKeys(t *testing.T) {
 		t.Errorf("Enter took a choice that nobody made: %s", b.at())
 	}
 	b.picturesIfAsked("search-bad-term")
+	b.open(d.address + "/entries?q=")
+	b.do(chromedp.Click(chromedp.CSS("#search")), chromedp.KeyEvent("parser:zzzzzz"))
+	b.until("the box says that nothing failed so", func() bool {
+		return shown() && strings.HasPrefix(b.textOf("#choice-note"), "No document ever failed under")
+	})
+	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.Click(chromedp.CSS("#choice-note")))
+	if got := value(); got != "parser:zzzzzz" {
+		t.Errorf("what the box says was taken: %q", got)
+	}
 	b.open(d.address + "/entries?q=" + `source:"searched%20source"%20age:<90d%20source:none`)
 	b.picturesIfAsked("search-found")
 	b.says("No source is called none")

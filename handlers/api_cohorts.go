@@ -122,7 +122,11 @@ func (h *Handlers) listCohorts(c echo.Context) error {
 	for i, cohort := range list {
 		rows[i] = newAPICohort(cohort, by)
 	}
-	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
+	unknown, err := h.Store.UnknownValues(c.Request().Context(), by, cohortTerms(q, terms))
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, hintedList{listAnswer{rows, next}, newQueryHints(unknown, by)})
 }
 
 // showCohort is GET /cohorts/{id or fingerprint}.

@@ -210,7 +210,7 @@ func (h *Handlers) listEntries(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	sort, err := sortBy(c, dlq.SortLastSeen, dlq.SortOldest, dlq.SortExpires, dlq.SortAttempts)
+	sort, err := sortBy(c, dlq.EntrySorts...)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,11 @@ func (h *Handlers) listEntries(c echo.Context) error {
 	for i, e := range list {
 		rows[i] = newEntryRow(e)
 	}
-	return web.JSON(c, http.StatusOK, listAnswer{rows, next})
+	unknown, err := h.Store.UnknownValues(c.Request().Context(), by, q)
+	if err != nil {
+		return err
+	}
+	return web.JSON(c, http.StatusOK, hintedList{listAnswer{rows, next}, newQueryHints(unknown, by)})
 }
 
 // showEntry is GET /dead-letters/{dlq_id}.

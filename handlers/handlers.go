@@ -110,6 +110,8 @@ type Store interface {
 	TextLag(ctx context.Context, limit int) (documents int64, since time.Time, err error)
 	TextIsBehind(ctx context.Context, q dlq.Query) error
 	QueryValues(ctx context.Context, by dlq.Actor, key, part string, limit int) ([]string, error)
+	UnknownValues(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.UnknownValue, error)
+	WithoutTerm(ctx context.Context, by dlq.Actor, q dlq.Query) ([]dlq.ExcludingTerm, error)
 	Linked(ctx context.Context, by dlq.Actor, e dlq.Entry, limit int) ([]dlq.Entry, error)
 	Attempts(ctx context.Context, entryID int64, limit int) ([]dlq.Attempt, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)

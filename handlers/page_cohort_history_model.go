@@ -30,6 +30,12 @@ func newVersions(f cohortFacts) cohort.Versions {
 		starts = append(starts, month)
 		v.Months = append(v.Months, month.Format("Jan"))
 	}
+	// A sender's clock may be a day ahead: what it opened next month is in the last
+	// column, which then has no end.
+	ends := append(slices.Clone(starts[1:]), this.AddDate(0, 1, 0))
+	if slices.ContainsFunc(f.months, func(m dlq.VersionMonth) bool { return m.Month.After(this) }) {
+		ends[len(ends)-1] = time.Time{}
+	}
 	type line struct {
 		source   string
 		versions dlq.Versions
@@ -81,7 +87,7 @@ func newVersions(f cohortFacts) cohort.Versions {
 		runs, _, gone := runsWords(l.versions, f.known.running[l.source])
 		row := cohort.VersionRow{Version: shownLine(name, 160), State: runsTag(l.versions, runs, gone), Stuck: link(l.parked, "status:parked")}
 		for i, n := range l.cells {
-			row.Cells = append(row.Cells, link(n, monthTerms(starts, i, f.now)...))
+			row.Cells = append(row.Cells, link(n, openedIn(starts[i], ends[i])...))
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -125,23 +131,6 @@ func versionTerms(source string, v dlq.Versions) []string {
 		if queryable(component) {
 			terms = append(terms, component+":"+dlq.QuoteValue(v[component]))
 		}
-	}
-	return terms
-}
-
-// monthTerms narrow a query to documents opened in a column's months. The query
-// language knows ages and no dates, so the ends are ages, exact to the minute of
-// the drawing.
-func monthTerms(starts []time.Time, column int, now time.Time) []string {
-	age := func(t time.Time) string {
-		return strconv.FormatInt(int64(now.Sub(t)/time.Minute), 10) + "m"
-	}
-	var terms []string
-	if column > 0 {
-		terms = append(terms, "age:<="+age(starts[column]))
-	}
-	if column < len(starts)-1 {
-		terms = append(terms, "age:>"+age(starts[column+1]))
 	}
 	return terms
 }

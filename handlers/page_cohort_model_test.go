@@ -314,9 +314,16 @@ func TestFailedUnderByMonth(t *testing.T) {
 	if v.Rows[0].State.Text != "not running now" || v.Rows[1].State.Text != "not running now" || v.Rows[2].State.Text != "runs now" {
 		t.Error("what runs now is not marked, or something else is")
 	}
-	// 29 Nov 12:00 is 28 d 12 h after the month began.
-	if want := entriesHref("cohort:01KB source:wiki parser:pdf@1 age:<=41040m"); v.Rows[0].Cells[3].Href != want {
+	if want := entriesHref("cohort:01KB source:wiki parser:pdf@1 opened:2026-11"); v.Rows[0].Cells[3].Href != want {
 		t.Errorf("a number does not open its rows: %q, want %q", v.Rows[0].Cells[3].Href, want)
+	}
+	if want := entriesHref("cohort:01KB source:wiki parser:pdf@1 opened:<2026-09"); v.Rows[0].Cells[0].Href != want {
+		t.Errorf("what is earlier: %q, want %q", v.Rows[0].Cells[0].Href, want)
+	}
+	ahead := f
+	ahead.months = append(slices.Clone(f.months), dlq.VersionMonth{Source: "wiki", Versions: old, Month: month(2026, 12), Entries: 1, Parked: 1})
+	if want := entriesHref("cohort:01KB source:wiki parser:pdf@1 opened:>=2026-11"); newVersions(ahead).Rows[0].Cells[3].Href != want {
+		t.Errorf("with a clock that is ahead: %q, want %q", newVersions(ahead).Rows[0].Cells[3].Href, want)
 	}
 	if want := entriesHref("cohort:01KB source:wiki parser:pdf@1 status:parked"); v.Rows[0].Stuck.Href != want {
 		t.Errorf("got %q", v.Rows[0].Stuck.Href)

@@ -32,6 +32,9 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 			return h.firstPage(c, by, err)
 		}
 	}
+	if f.unknown, err = h.Store.UnknownValues(ctx, by, cohortTerms(f.query, f.query.Having)); err != nil {
+		return err
+	}
 	if f.known, err = h.sourcesFor(ctx, by, sourcesOfCohorts(f.rows)); err != nil {
 		return err
 	}

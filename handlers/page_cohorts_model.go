@@ -108,10 +108,11 @@ type cohortsFacts struct {
 	bad       []dlq.BadTerm // of the query; then nothing was looked for
 	rows      []dlq.Cohort
 	next      string
-	matching  int64 // cohorts of the list
-	documents int64 // their documents in the state that is shown
-	all       int64 // cohorts of the set, whatever narrows it
-	allOf     int64 // their documents
+	unknown   []dlq.UnknownValue // values of the query that nothing ever had
+	matching  int64              // cohorts of the list
+	documents int64              // their documents in the state that is shown
+	all       int64              // cohorts of the set, whatever narrows it
+	allOf     int64              // their documents
 	totals    dlq.Totals
 	since     dlq.SinceLook
 	csrf      string
@@ -213,6 +214,7 @@ func (f cohortsFacts) href(name, value string) string {
 func newCohortList(f cohortsFacts) cohorts.List {
 	view := viewOf(f.params)
 	l := cohorts.List{Views: f.views, Filters: cohortFilters(f, view), Search: cohortSearch(f), Orders: cohortOrderChips(f), Heads: cohortHeads(f, view), Note: cohortNote(f), Pager: cohortPager(f), Bulk: cohortBulk(f, view)}
+	l.Hints = append(newHints(f.query.Having, f.unknown, f.by, func(q string) string { return f.href("q", q) }), newSortHint(f.params, dlq.CohortSorts, "what needs a decision first")...)
 	if len(f.rows) == 0 {
 		l.Empty = noCohorts(f, view)
 		return l

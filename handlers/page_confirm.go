@@ -69,6 +69,9 @@ func (h *Handlers) confirmFacts(ctx context.Context, by dlq.Actor, chosen choice
 	}
 	perSource := map[string]int64{}
 	if chosen.query != "" {
+		if f.unknown, err = h.unknownIn(ctx, by, chosen.query); err != nil {
+			return f, err
+		}
 		err = h.countChosen(ctx, &f, perSource)
 	} else {
 		err = h.readChosen(ctx, &f, perSource)
@@ -83,6 +86,16 @@ func (h *Handlers) confirmFacts(ctx context.Context, by dlq.Actor, chosen choice
 		f.preview, err = redrive.PreviewOf(ctx, h.Store, by, chosen.request())
 	}
 	return f, err
+}
+
+// unknownIn finds the values of a query that nothing ever had. What cannot be read
+// is said by whoever counts.
+func (h *Handlers) unknownIn(ctx context.Context, by dlq.Actor, query string) ([]dlq.UnknownValue, error) {
+	q, bad := dlq.ParseQuery(query)
+	if len(bad) > 0 {
+		return nil, nil
+	}
+	return h.Store.UnknownValues(ctx, by, q)
 }
 
 // countChosen counts what a query matches, by state and by source.

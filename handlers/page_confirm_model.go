@@ -26,6 +26,7 @@ type confirmFacts struct {
 	sources []chosenSource
 	more    int // further sources that are not among them
 	paused  string
+	unknown []dlq.UnknownValue // values of the query that nothing ever had
 
 	preview redrive.Preview      // of a redrive
 	states  map[dlq.Status]int64 // of any other action: how many stand where
@@ -54,6 +55,7 @@ func newConfirmPage(f confirmFacts) confirm.Model {
 	if c.expect >= 0 && c.query != "" && c.expect != f.count {
 		m.Notices = append(m.Notices, components.Notice{Tone: components.Deadline, Title: fmt.Sprintf("You saw %s; %s match now.", grouped(c.expect), grouped(f.count)), Text: "The button is for the number that matches now."})
 	}
+	m.Notices = append(m.Notices, confirmHints(f)...)
 	if c.action == dlq.OperationRedrive {
 		redriveConfirm(&m, f)
 	} else {

@@ -33,6 +33,15 @@ func (h *Handlers) entriesPage(c echo.Context) error {
 		if err := h.fillEntryList(ctx, by, &f.list); err != nil {
 			return err
 		}
+		var err error
+		if f.unknown, err = h.Store.UnknownValues(ctx, by, f.list.query); err != nil {
+			return err
+		}
+		if f.list.total == 0 {
+			if f.excluding, err = h.Store.WithoutTerm(ctx, by, f.list.query); err != nil {
+				return err
+			}
+		}
 	}
 	if h.Store.TextIsBehind(ctx, f.list.query) != nil {
 		var err error

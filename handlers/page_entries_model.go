@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -12,16 +13,18 @@ import (
 
 // entriesFacts is all that the list of documents is made from.
 type entriesFacts struct {
-	frame   layout.Model
-	params  url.Values
-	text    string        // the query as it was typed
-	bad     []dlq.BadTerm // then nothing was searched
-	list    entryList
-	totals  dlq.Totals
-	sources []dlq.Source
-	choices dlq.FilterChoices
-	lag     textLag // of a search for text that does not cover everything
-	views   components.Views
+	frame     layout.Model
+	params    url.Values
+	text      string        // the query as it was typed
+	bad       []dlq.BadTerm // then nothing was searched
+	list      entryList
+	unknown   []dlq.UnknownValue  // values of the query that nothing ever had
+	excluding []dlq.ExcludingTerm // terms that each keep everything out
+	totals    dlq.Totals
+	sources   []dlq.Source
+	choices   dlq.FilterChoices
+	lag       textLag // of a search for text that does not cover everything
+	views     components.Views
 }
 
 // textLag is how far the text index is behind.
@@ -50,7 +53,8 @@ func newEntriesPage(f entriesFacts) entries.Model {
 		m.Table = components.EntryTable{ID: f.list.id, Empty: &components.Empty{Title: "The search has a term that cannot be read", Text: "Mend it above, or take it out."}}
 		return m
 	}
-	m.Hints, m.Lag = searchHints(f.list.query, f.sources), lagWords(f.lag, f.list.now)
+	m.Hints = append(newHints(f.list.query, f.unknown, f.list.by, func(q string) string { return f.list.href("q", q) }), newSortHint(f.params, dlq.EntrySorts, "newest failure first")...)
+	m.Lag = lagWords(f.lag, f.list.now)
 	if f.list.by.May(dlq.MayExport) {
 		m.Exports = exportLinks(f.text, string(f.list.sort))
 	}
@@ -80,7 +84,27 @@ func noDocuments(f entriesFacts) *components.Empty {
 		return &components.Empty{Title: "Nothing is stuck", Text: "Every document that failed got through, or was decided. New failures appear here.",
 			Links: []components.Link{{Text: "See what was resolved", Href: entriesHref("status:resolved")}}}
 	}
+	if len(f.excluding) > 0 {
+		return newExcluded(f)
+	}
 	return &components.Empty{Title: "No document matches", Text: "Take a term out, or look at everything that is stuck.", Links: []components.Link{{Text: "What is stuck", Href: entriesHref(usualQuery)}}}
+}
+
+// newExcluded names the terms that each alone keep everything out, with what there
+// is without them.
+func newExcluded(f entriesFacts) *components.Empty {
+	e := &components.Empty{Title: "No document matches", Text: "One term keeps everything out. Without it there are documents:"}
+	if len(f.excluding) > 1 {
+		e.Text = "Each of these terms keeps everything out. Without one of them there are documents:"
+	}
+	for _, x := range f.excluding {
+		text := "Without “" + strings.Trim(termWords(f.list.query.Terms[x.At]), "“”") + "”"
+		if x.Documents > 0 {
+			text += ": " + documents(x.Documents)
+		}
+		e.Links = append(e.Links, components.Link{Text: text, Href: f.list.href("q", f.list.query.Without(x.At))})
+	}
+	return e
 }
 
 // quickSearches are whole queries that people come for.

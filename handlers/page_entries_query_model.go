@@ -158,6 +158,10 @@ func termWords(t dlq.Term) string {
 		words = map[string]string{"<": "stuck for less than ", "<=": "stuck for at most ", ">": "stuck for more than ", ">=": "stuck for at least "}[t.Compare] + spanWords(t.Span)
 	case "expires":
 		words = map[string]string{"<": "leaves within ", "<=": "leaves within ", ">": "leaves later than in ", ">=": "leaves later than in "}[t.Compare] + spanWords(t.Span)
+	case "opened":
+		words = "opened " + periodsWords(t.Periods)
+	case "seen":
+		words = "failed last " + periodsWords(t.Periods)
 	case "attempts", "redrives":
 		words = t.Key + ": " + strings.TrimSpace(compareWords[t.Compare]+" "+grouped(t.Number))
 	default:
@@ -203,22 +207,6 @@ func queryHelp() []entries.Help {
 		help = append(help, entries.Help{Term: key.Example, Means: key.Means})
 	}
 	return help
-}
-
-// searchHints are what is worth saying of a query that can be read.
-func searchHints(q dlq.Query, sources []dlq.Source) []string {
-	var hints []string
-	for _, t := range q.Terms {
-		if t.Key != "source" {
-			continue
-		}
-		for _, v := range t.Values {
-			if !slices.ContainsFunc(sources, func(s dlq.Source) bool { return s.Name() == v }) {
-				hints = append(hints, "No source is called "+shownLine(v, 60).String()+".")
-			}
-		}
-	}
-	return hints[:min(len(hints), 5)]
 }
 
 // lagWords say how many documents a search for text does not cover.

@@ -62,7 +62,7 @@ func newVersionReport(f versionReportFacts, now time.Time) reports.Versions {
 			columns[j] += n
 		}
 		if i < shownRows {
-			m.Rows = append(m.Rows, newVersionReportRow(r, cells, a, now))
+			m.Rows = append(m.Rows, newVersionReportRow(r, cells, a))
 		}
 	}
 	for i, n := range columns {
@@ -87,7 +87,7 @@ func newVersionReport(f versionReportFacts, now time.Time) reports.Versions {
 	return m
 }
 
-func newVersionReportRow(r versionReportRow, cells []int64, a versionReportAsk, now time.Time) reports.VersionsRow {
+func newVersionReportRow(r versionReportRow, cells []int64, a versionReportAsk) reports.VersionsRow {
 	row := reports.VersionsRow{Source: components.Link{Text: titleOf(r.source), Href: sourceHref(r.source)}, ErrorType: shownLine(r.errorType, 80), Versions: shownLine(allVersions(r.versions), 160), State: runsTag(r.versions, r.runs, r.gone)}
 	if r.errorType == "" {
 		row.ErrorType = components.PlainText("no exception type")
@@ -109,21 +109,14 @@ func newVersionReportRow(r versionReportRow, cells []int64, a versionReportAsk, 
 		}
 		return cellLink(n, strings.Join(slices.Concat(terms, more), " "))
 	}
-	starts := append([]time.Time{{}}, a.months()...)
-	end := a.to.AddDate(0, 1, 0)
+	ends := append(a.months(), a.to.AddDate(0, 1, 0))
+	var start time.Time
 	for i, n := range cells {
-		row.Cells = append(row.Cells, link(n, betweenMonths(starts, i, end, now)...))
+		row.Cells = append(row.Cells, link(n, openedIn(start, ends[i])...))
+		start = ends[i]
 	}
-	row.Total = link(r.total, betweenMonths([]time.Time{{}}, 0, end, now)...)
+	row.Total = link(r.total, openedIn(time.Time{}, ends[len(ends)-1])...)
 	return row
-}
-
-// betweenMonths narrow a query to a column's months, up to the end of the last.
-func betweenMonths(starts []time.Time, column int, end, now time.Time) []string {
-	if end.Before(now) {
-		return monthTerms(append(slices.Clone(starts), end), column, now)
-	}
-	return monthTerms(starts, column, now)
 }
 
 // runsTag says in words whether a set of versions runs now.

@@ -29,7 +29,15 @@ func (h *Handlers) completeSearch(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, search.List(newChoices(text, completing, values)))
+	m := newChoices(text, completing, values)
+	if len(m.Options) == 0 && completing.Key != "" && completing.Part != "" {
+		unknown, err := h.unknownIn(c.Request().Context(), by, completing.Key+":"+dlq.QuoteValue(completing.Part))
+		if err != nil {
+			return err
+		}
+		m = newUnknownChoice(text, completing, unknown, by)
+	}
+	return web.Render(c, http.StatusOK, search.List(m))
 }
 
 // completion is a known value with what is said of it.
@@ -43,7 +51,7 @@ func (h *Handlers) completions(ctx context.Context, by dlq.Actor, at dlq.Complet
 	case "cohort":
 		return h.cohortChoices(ctx, by, at.Part)
 	}
-	out := fixedChoices(at)
+	out := fixedChoices(at, h.Now())
 	values, err := h.Store.QueryValues(ctx, by, at.Key, at.Part, choicesMost)
 	for _, v := range values {
 		out = append(out, completion{value: v})

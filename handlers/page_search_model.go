@@ -3,6 +3,7 @@ package handlers
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"dlo/dlq"
 	"dlo/views/search"
@@ -31,7 +32,7 @@ func beginsWith(s, part string) bool {
 }
 
 // fixedChoices are the values of a key that do not depend on what there is.
-func fixedChoices(at dlq.Completing) []completion {
+func fixedChoices(at dlq.Completing, now time.Time) []completion {
 	var out []completion
 	add := func(value, hint string) {
 		if beginsWith(value, at.Part) && value != at.Part {
@@ -50,6 +51,10 @@ func fixedChoices(at dlq.Completing) []completion {
 	case dlq.FormSpan:
 		for _, v := range []string{">1d", ">7d", ">30d", ">90d", "<1h", "<1d", "<7d", "<30d"} {
 			add(v, "")
+		}
+	case dlq.FormDate:
+		for _, c := range dateChoices(now) {
+			add(c.value, c.hint)
 		}
 	case dlq.FormCount:
 		for _, v := range []string{"0", ">0", ">=2", ">10"} {
@@ -106,5 +111,20 @@ func newChoices(text string, at dlq.Completing, values []completion) search.Mode
 		}
 		add(shownLine(v.value, 100).String(), v.hint, choice, !component)
 	}
+	return m
+}
+
+// newUnknownChoice is what is said where nothing that is known can stand: that the
+// value is unknown, and the one that may have been meant, to be taken.
+func newUnknownChoice(text string, at dlq.Completing, unknown []dlq.UnknownValue, by dlq.Actor) search.Model {
+	if len(unknown) == 0 {
+		return search.Model{}
+	}
+	u := unknown[0]
+	m := search.Model{}
+	if u.Near != "" {
+		m = newChoices(text, at, []completion{{u.Near, "did you mean this?"}})
+	}
+	m.Note = unknownWords(u, len(by.Sources) > 0) + "."
 	return m
 }

@@ -45,6 +45,9 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 		if r.may != "" {
 			chain = append(chain, web.Require(r.may))
 		}
+		if known, list := listParams[r.method+" "+r.path]; list {
+			chain = append(chain, knownParams(known)) // after Require: who may not ask is told that first
+		}
 		if r.door == session {
 			// After Require: a form without any session is told to sign in, and
 			// not that its page is out of date.

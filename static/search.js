@@ -12,7 +12,8 @@
   box.setAttribute("aria-controls", "choices");
   box.setAttribute("aria-expanded", "false");
 
-  const options = () => Array.from(list.querySelectorAll("[role=option]"));
+  const CHOICE = "[role=option][data-take]"; // a note cannot be taken
+  const options = () => Array.from(list.querySelectorAll(CHOICE));
   const active = () => list.querySelector("[aria-selected=true]");
   const shown = () => !list.hidden;
 
@@ -44,7 +45,7 @@
     event.detail.parameters.at = String(box.selectionStart);
   });
   list.addEventListener("htmx:afterSwap", () => {
-    show(options().length > 0 && document.activeElement === box && at === box.value);
+    show(list.childElementCount > 0 && document.activeElement === box && at === box.value);
   });
   // It offers help; where it cannot, nobody needs to be told.
   for (const failed of ["htmx:responseError", "htmx:sendError"]) {
@@ -80,12 +81,12 @@
   });
   // Before the box loses the focus to what is pressed.
   list.addEventListener("pointerdown", (event) => {
-    const option = event.target.closest("[role=option]");
+    const option = event.target.closest(CHOICE);
     event.preventDefault();
     if (option) take(option);
   });
   list.addEventListener("pointermove", (event) => {
-    const option = event.target.closest("[role=option]");
+    const option = event.target.closest(CHOICE);
     if (option && option !== active()) activate(option);
   });
   box.addEventListener("input", () => activate(null));

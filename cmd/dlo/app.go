@@ -177,6 +177,7 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Expiry(s.db),
 		sweep.Text(s.db),
 		sweep.Dispositions(s.db),
+		sweep.Verdicts(s.db),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))

@@ -30,6 +30,8 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	SamplePipeline samplePipelineCommand `cmd:"" hidden:"" help:"The sample pipeline of the demo, as a process of its own."`
+
+	SamplePipelineWorker samplePipelineWorkerCommand `cmd:"" hidden:"" help:"A worker of the sample pipeline, as a process of its own."`
 }
 
 func main() {

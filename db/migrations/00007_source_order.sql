@@ -19,7 +19,7 @@ create index entry_oldest on entry (source_id, status, opened_at, id);
 
 -- The report of versions reads what is stuck now, and not the months of every
 -- cell that ever had something.
-create index cell_month_stuck on cell_month (month, cell_id, entries) where status = 'parked' and entries > 0;
+create index cell_month_stuck on cell_month (status, month, cell_id, entries) where status = 'parked' and entries > 0;
 
 -- +goose Down
 select 1;

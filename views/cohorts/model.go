@@ -48,6 +48,7 @@ type List struct {
 	Filters []components.Chip // states, sources, class, not running now, age
 	Search  Search
 	Orders  []components.Chip // "Needs a decision first" and the other sorts
+	Hints   []components.Hint // what is worth saying of a query that can be read
 	Note    string            // which documents the numbers are of, where not all count; may be empty
 	Heads   Heads
 	Rows    []Row

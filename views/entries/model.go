@@ -16,7 +16,7 @@ type Model struct {
 	Heading string // "2,842 documents"
 	Query   string // the whole query, as it stands in the address bar
 	Problem *Problem
-	Hints   []string           // what is worth saying of a query that can be read: "No source is called wiky."
+	Hints   []components.Hint  // what is worth saying of a query that can be read: "No source is called wiky."
 	Lag     string             // that the text index does not cover everything, in words; empty where it does
 	Terms   []components.Chip  // the terms of the query; each removes itself
 	Quick   []components.Chip  // "Stuck", "Quarantine", "Expiring": whole queries

@@ -41,6 +41,7 @@ func cohortsItems() []Item {
 
 	none := cohortsModel()
 	none.List.Rows, none.List.Bulk, none.List.Pager = nil, components.Bulk{}, components.Pager{}
+	none.List.Hints = []components.Hint{{Text: components.PlainText("No document ever failed under parser 2026123."), Try: components.Link{Text: "Did you mean 20261230?", Href: "/cohorts?q=parser:20261230"}}}
 	none.List.Empty = &components.Empty{Title: "No cohort matches", Text: "38 are hidden by source:intranet and age:>30d.", Links: []components.Link{{Text: "Show all 38", Href: "/cohorts"}}}
 
 	first := cohorts.Model{Layout: frame("Waiting for the first document", "Cohorts"), First: &cohorts.First{

@@ -1,6 +1,8 @@
 package gallery
 
 import (
+	"strings"
+
 	"dlo/views/components"
 	"dlo/views/entries"
 	"dlo/views/search"
@@ -17,7 +19,8 @@ func entriesItems() []Item {
 
 	behind := entriesModel()
 	behind.Query, behind.Layout.Query = "source:wiky root", "source:wiky root"
-	behind.Hints = []string{"No source is called wiky."}
+	behind.Hints = []components.Hint{{Text: components.PlainText("No source is called wiky."), Try: components.Link{Text: "Did you mean wiki?", Href: "/entries?q=source:wiki"}},
+		{Text: components.PlainText("No document ever failed under parser " + strings.Repeat("20261230-", 12) + ", so -parser leaves nothing out.")}}
 	behind.Lag = "12,408 documents are not in the text index yet; the oldest of them came 3 minutes ago. A search for words may miss them; they are not lost, and every other term covers them."
 
 	bad := entriesModel()

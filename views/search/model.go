@@ -5,6 +5,7 @@ package search
 // list.
 type Model struct {
 	Options []Option
+	Note    string // what is worth saying of what stands there; it cannot be taken; may be empty
 }
 
 // Option is one choice: what the box says once it is taken.

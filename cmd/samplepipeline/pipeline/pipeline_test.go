@@ -416,7 +416,7 @@ func TestFailuresWaitInTheSpoolWhileTheServerIsAway(t *testing.T) {
 	for s := (status{Syncing: true}); s.Syncing || s.Documents[stateNew] > 0; {
 		p.get("/control/status", &s)
 	}
-	if spooled, _ := filepath.Glob(filepath.Join(data, "spool", "*.ndjson")); len(spooled) == 0 {
+	if spooled, _ := filepath.Glob(filepath.Join(data, "spool", "*", "*.ndjson")); len(spooled) == 0 {
 		t.Fatal("nothing is in the spool")
 	}
 	p.stop()
