@@ -18,6 +18,8 @@ func (f *filter) operationIDs(values []string) []string {
 			parts = append(parts, "select entry_id from item where operation_id = "+f.arg(id))
 		case slices.Contains(dlq.ItemStates, dlq.ItemState(stands)):
 			parts = append(parts, "select entry_id from item where operation_id = "+f.arg(id)+" and state = "+f.arg(stands))
+		case slices.Contains(dlq.Readings, dlq.Reading(stands)):
+			parts = append(parts, "select entry_id from item where operation_id = "+f.arg(id)+" and state = 'settled' and why = "+f.arg(stands))
 		default:
 			parts = append(parts, "select entry_id from redrive where operation_id = "+f.arg(id)+" and outcome = "+f.arg(stands))
 		}

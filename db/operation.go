@@ -485,6 +485,9 @@ func (t *Tx) park(r *dlq.Redrive) error {
 }
 
 func (t *Tx) step(o dlq.Operation, limit int) error {
+	if o.Kind == dlq.OperationProbe && o.State == dlq.OperationRunning {
+		return nil // its items wait for an answer from outside; see Asked
+	}
 	var items []dlq.Item
 	if err := each(t.ctx, t, `select entry_id, dlq_id, position, step from item where operation_id = $1 and state = 'waiting' and ($3 = 0 or step <= $3) order by step, position limit $2`, []any{o.ID, limit, upTo(o)}, func(rows *sql.Rows) error {
 		var i dlq.Item

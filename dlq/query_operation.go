@@ -6,8 +6,8 @@ import (
 )
 
 // OperationStands are the ways in which a value of the key operation can name some
-// of an operation's documents: where they stand in it, or what came of them in it,
-// whatever other operations did to them later.
+// of an operation's documents: where they stand in it, what came of them in it, or
+// what their source said, whatever other operations did to them later.
 var OperationStands = func() []string {
 	var out []string
 	for _, s := range ItemStates {
@@ -16,8 +16,14 @@ var OperationStands = func() []string {
 	for _, o := range []OutcomeResult{OutcomeCommitted, OutcomeSkipped, OutcomeSuperseded, OutcomeFailed, OutcomeUnattributed, OutcomeAssumed, OutcomeNoOutcome, OutcomeUndelivered} {
 		out = append(out, string(o))
 	}
+	for _, r := range Readings {
+		out = append(out, string(r))
+	}
 	return out
 }()
+
+// Readings lists every reading of a document's bytes.
+var Readings = []Reading{ReadingUnchanged, ReadingChanged, ReadingMaybeChanged, ReadingGone, ReadingUnknown}
 
 // OperationValue takes a value of the key operation apart: an operation's id, and
 // after a slash one of OperationStands, or nothing.

@@ -127,6 +127,11 @@ func (h *Handlers) operationAnswer(c echo.Context, o dlq.Operation) (apiOperatio
 	if answer.LeftOut, err = h.Store.LeftOutCounts(ctx, o.ID); err != nil {
 		return answer, err
 	}
+	if o.Kind == dlq.OperationProbe {
+		if answer.Readings, err = h.Store.ReadingCounts(ctx, o.ID); err != nil {
+			return answer, err
+		}
+	}
 	steps, err := h.Store.OperationSteps(ctx, o.ID)
 	for _, step := range steps {
 		answer.Steps = append(answer.Steps, apiStep{step.Step, step.Items(), step.Counts, step.Outcomes})

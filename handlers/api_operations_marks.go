@@ -49,14 +49,14 @@ func (m operationMarks) into(r *redrive.Request) error {
 
 // apiMarks is what an operation of such a kind does.
 type apiMarks struct {
-	Days        int              `json:"days,omitempty"`
-	Grant       dlq.Grant        `json:"grant,omitempty"`
-	Owner       string           `json:"owner,omitempty"`
-	Ticket      string           `json:"ticket,omitempty"`
-	Disposition string           `json:"disposition,omitempty"`
-	Until       string           `json:"until,omitempty"`
-	Date        *apiTime         `json:"date,omitempty"`
-	Readings    map[string]int64 `json:"readings,omitempty"` // of a probe
+	Days        int                   `json:"days,omitempty"`
+	Grant       dlq.Grant             `json:"grant,omitempty"`
+	Owner       string                `json:"owner,omitempty"`
+	Ticket      string                `json:"ticket,omitempty"`
+	Disposition string                `json:"disposition,omitempty"`
+	Until       string                `json:"until,omitempty"`
+	Date        *apiTime              `json:"date,omitempty"`
+	Readings    map[dlq.Reading]int64 `json:"readings,omitempty"` // of a probe
 }
 
 func newAPIMarks(o dlq.Operation) apiMarks {

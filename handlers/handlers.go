@@ -132,6 +132,7 @@ type Store interface {
 	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
+	ReadingCounts(ctx context.Context, operationID string) (map[dlq.Reading]int64, error)
 	OperationSteps(ctx context.Context, id string) ([]dlq.OperationStep, error)
 	OperationOfCohort(ctx context.Context, cohortID string) (dlq.Operation, bool, error)
 	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)

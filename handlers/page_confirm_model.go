@@ -90,6 +90,7 @@ var pastWords = map[dlq.OperationKind]string{
 	dlq.OperationRestore:    "restored",
 	dlq.OperationAssign:     "assigned",
 	dlq.OperationDispose:    "decided",
+	dlq.OperationProbe:      "asked about",
 }
 
 func actionLabel(kind dlq.OperationKind) string { return actionWords[kind] }
@@ -165,6 +166,7 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 	if len(f.sources) == 1 {
 		m.Facts = append(m.Facts, components.KV{Key: "Runs there", Value: shownLine(runningWords(f.sources[0].running), 200)})
 	}
+	drawAsk(m, f)
 	if p.Skipped > 0 {
 		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: documents(p.Skipped) + firstWords(f) + " will be resolved without being sent.", Text: "Their keys are in the register of commits already."})
 	}
@@ -267,6 +269,7 @@ func modeInput(f confirmFacts) components.Input {
 		case m == dlq.ModeSource && f.preview.Copies[dlq.CopyHeld] > 0:
 			o.Hint += fmt.Sprintf(" %s a copy here that would not be used.", hasWords(f, f.preview.Copies[dlq.CopyHeld]))
 		}
+		o.Hint += saidRisks(f, m)
 		in.Options = append(in.Options, o)
 	}
 	return in

@@ -22,12 +22,13 @@ type operationFacts struct {
 	leftOut   map[dlq.LeftOut]int64
 	outcomes  map[dlq.OutcomeResult]int64
 	items     []operationItem
-	choice    itemChoice // which items are shown
-	after     int64      // the position before the first item
-	more      bool       // items follow
-	stuck     []stuckChoice // of an ended redrive
-	arrived   int64         // match its filter now and are not in it; -1: not counted
-	hidden    int        // items of sources that the viewer may not see
+	choice    itemChoice            // which items are shown
+	after     int64                 // the position before the first item
+	more      bool                  // items follow
+	readings  map[dlq.Reading]int64 // of one that asks the sources
+	stuck     []stuckChoice         // of an ended redrive
+	arrived   int64                 // match its filter now and are not in it; -1: not counted
+	hidden    int                   // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
 	csrf      string
@@ -69,6 +70,9 @@ func newOperationPage(f operationFacts) operation.Model {
 	m.Pager = itemsPager(f)
 	m.Again, m.Stuck = operationAgain(f), operationStuck(f)
 	m.Terms = append(m.Terms, arrivedTerm(f)...)
+	if o.Kind == dlq.OperationProbe {
+		newAskedPage(&m, f)
+	}
 	return m
 }
 
@@ -97,6 +101,7 @@ func operationCounts(f operationFacts) []components.Stat {
 	if o.Kind != dlq.OperationRedrive {
 		of(dlq.ItemWaiting)
 		add(o.Counts[dlq.ItemSettled], "done", itemChoice{state: dlq.ItemSettled}, components.Good)
+		out = append(out, askedCounts(f)...)
 	} else {
 		if o.Counts[dlq.ItemWaiting] > 0 {
 			of(dlq.ItemWaiting)

@@ -87,6 +87,11 @@ func (h *Handlers) operationPage(c echo.Context) error {
 	if f.paused, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}
+	if o.Kind == dlq.OperationProbe {
+		if f.readings, err = h.Store.ReadingCounts(ctx, o.ID); err != nil {
+			return err
+		}
+	}
 	if web.IsFragment(c.Request()) {
 		f.csrf = h.Sessions.CSRFToken(c)
 		progress := operation.ProgressRegion(newOperationRunning(f))

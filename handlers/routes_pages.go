@@ -77,6 +77,7 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/confirm", dlq.MaySee, h.confirmPage, nil},
 		{session, get, "/confirm/:action", dlq.MaySee, h.confirmPage, nil},
 		{session, post, "/confirm/do", dlq.MayNote, h.confirmDo, nil},
+		{session, post, "/confirm/ask", dlq.MayNote, h.confirmAsk, nil},
 
 		{session, get, "/operations", dlq.MaySee, h.operationsPage, nil},
 		{session, get, "/operations/:id", dlq.MaySee, h.operationPage, nil},

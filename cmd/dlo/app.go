@@ -36,6 +36,7 @@ type App struct {
 	listener net.Listener
 	server   *web.Server
 	runner   *redrive.Runner
+	asker    *redrive.Asker
 	sweeper  *sweep.Runner
 	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
@@ -84,6 +85,7 @@ func (a *App) wire() error {
 	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now),
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
+	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
@@ -117,6 +119,7 @@ func (a *App) run(ctx context.Context) error {
 	defer stop()
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
+	background.Go(func() { a.asker.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
