@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"dlo/db/dbtest"
 	"dlo/dlq"
@@ -105,5 +106,29 @@ func TestEveryActionOfAnOperationNamesItInTheTrail(t *testing.T) {
 	o := operate(t, s, dlq.Operation{Kind: dlq.OperationQuarantine}, ids...)
 	if got := trailOf(t, s, o.ID); got != "operation.quarantine a test\nentry.quarantine a test\nentry.quarantine a test" {
 		t.Errorf("the trail is\n%s", got)
+	}
+}
+
+// A command that is cut off while it writes a membership keeps no document from
+// the next.
+func TestAPreparationThatWasCutOffFreesItsDocuments(t *testing.T) {
+	s := withTarget(t)
+	ids := parkSome(t, s, 2)
+	o, err := s.CreateOperation(background, dlq.Operation{Kind: dlq.OperationRedrive, Mode: dlq.ModeAuto, Reason: "r", Expect: -1, Actor: dlqtest.Reviewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddItems(background, o, 1, ids); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.VoidAbandoned(background, s.Now().Add(-10*time.Minute)); err != nil || n != 0 {
+		t.Fatalf("one that is being prepared was voided: %d, %v", n, err)
+	}
+	s.Clock.Advance(11 * time.Minute)
+	if n, err := s.VoidAbandoned(background, s.Now().Add(-10*time.Minute)); err != nil || n != 1 {
+		t.Fatalf("voided %d, %v", n, err)
+	}
+	if o := ask(t, s, ids...); o.Counts[dlq.ItemInFlight] != 2 {
+		t.Errorf("they are kept from the next: %v", o.Counts)
 	}
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -121,7 +122,10 @@ func newAPIOperation(o dlq.Operation) apiOperation {
 }
 
 func (h *Handlers) operationAnswer(c echo.Context, o dlq.Operation) (apiOperation, error) {
-	ctx := c.Request().Context()
+	return h.operationDetail(c.Request().Context(), o)
+}
+
+func (h *Handlers) operationDetail(ctx context.Context, o dlq.Operation) (apiOperation, error) {
 	answer := newAPIOperation(o)
 	var err error
 	if answer.LeftOut, err = h.Store.LeftOutCounts(ctx, o.ID); err != nil {

@@ -181,6 +181,10 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Text(s.db),
 		sweep.Dispositions(s.db),
 		sweep.Verdicts(s.db),
+		sweep.Forget("preparations that were cut off", func(ctx context.Context, now time.Time) (int, error) {
+			n, err := s.db.VoidAbandoned(ctx, now.Add(-10*time.Minute))
+			return int(n), err
+		}),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
