@@ -307,7 +307,7 @@ func (s *Store) Candidates(ctx context.Context, by dlq.Actor, dlqIDs []string, m
 		exists (select 1 from commit_register g where g.source_id = e.source_id and g.content_hash = e.content_hash),
 		exists (select 1 from redrive r where r.source_id = e.source_id and r.content_hash = e.content_hash and r.state in ('pending', 'claimed', 'delivered'))
 			or exists (select 1 from item i join operation o on o.id = i.operation_id where i.entry_id = e.id and i.state = 'waiting' and o.kind = 'redrive' and o.state not in ('done', 'cancelled')),
-		coalesce(e.payload_bytes, -1), coalesce(b.reading, ''), b.asked_at
+		coalesce(e.payload_bytes, (select h.bytes from payload h where h.sha256 = e.held_sha256), -1), coalesce(b.reading, ''), b.asked_at
 		from entry e left join probe b on b.entry_id = e.id and b.of_attempt = e.evidence_id where e.dlq_id in (`+placeholders(len(args))+`)`, args, func(rows *sql.Rows) error {
 		var id string
 		var sourceID int64

@@ -249,7 +249,7 @@ type Candidate struct {
 	Copy         CopyState
 
 	// What a preview says beside: the rules do not look at it.
-	Bytes  int64     // of the payload of its newest failure; -1: not known
+	Bytes  int64     // of the payload of its newest failure, or else of the stored copy; -1: not known
 	Probed bool      // its source can be asked
 	Said   Reading   // of what its source said last of the current evidence; empty: it was not asked since
 	SaidAt time.Time // when it was asked

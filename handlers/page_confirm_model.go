@@ -78,7 +78,7 @@ var confirmLeads = map[dlq.OperationKind]string{
 	dlq.OperationArchive:    "Out of the queue and of every count, unsolved. It stays searchable and can be restored.",
 	dlq.OperationRestore:    "Back to the queue, with at least 30 days in it or its source's whole time.",
 	dlq.OperationAssign:     "It changes who looks after it, and nothing of the document.",
-	dlq.OperationDispose:    "It is no longer listed as needing a decision. It stays in every list and every count, and expires as before.",
+	dlq.OperationDispose:    "No longer listed as needing a decision; still in every list and every count, and leaving when it would have left.",
 }
 
 var pastWords = map[dlq.OperationKind]string{
@@ -307,6 +307,9 @@ func actionConfirm(m *confirm.Model, f confirmFacts) {
 	label := actionLabel(c.action)
 	if !c.single() {
 		label += " " + grouped(able)
+	}
+	if c.action == dlq.OperationDispose {
+		label = "Set it on " + documents(able)
 	}
 	form := confirmForm(f, label)
 	switch c.action {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,7 +70,7 @@ func newOperationPage(f operationFacts) operation.Model {
 	}
 	m.Pager = itemsPager(f)
 	m.Again, m.Stuck = operationAgain(f), operationStuck(f)
-	m.Terms = append(m.Terms, arrivedTerm(f)...)
+	m.Terms = slices.Insert(m.Terms, len(m.Terms)-1, arrivedTerm(f)...)
 	if o.Kind == dlq.OperationProbe {
 		newAskedPage(&m, f)
 	}

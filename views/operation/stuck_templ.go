@@ -31,7 +31,7 @@ func Stuck(rows []LeftOut) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if len(rows) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" aria-labelledby=\"stuck-title\"><header><h2 id=\"stuck-title\">Still stuck of it</h2></header><ul class=\"leftout\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel gap\" aria-labelledby=\"stuck-title\"><header><h2 id=\"stuck-title\">Still stuck of it</h2></header><ul class=\"leftout\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
