@@ -39,9 +39,9 @@ func (h *Handlers) confirmAsk(c echo.Context) error {
 	return web.Redirect(c, operationHref(o.ID))
 }
 
-// askForm is the button on a redrive's confirmation; nil where no source can be
+// askSourcesForm is the button on a redrive's confirmation; nil where no source can be
 // asked, or by nobody who looks.
-func askForm(f confirmFacts) *components.Form {
+func askSourcesForm(f confirmFacts) *components.Form {
 	if f.preview.Said.Askable() == 0 || !f.by.May(dlq.OperationProbe.Needs()) {
 		return nil
 	}
@@ -169,5 +169,5 @@ func askedCounts(f operationFacts) []components.Stat {
 // drawAsk puts the facts and the button on the confirmation.
 func drawAsk(m *confirm.Model, f confirmFacts) {
 	m.Facts = append(m.Facts, loadFacts(f)...)
-	m.Ask = askForm(f)
+	m.Ask = askSourcesForm(f)
 }

@@ -12,7 +12,7 @@ import (
 	"dlo/dlq/redrive"
 )
 
-func askFacts() confirmFacts {
+func askedSourceFacts() confirmFacts {
 	return confirmFacts{choice: choice{action: dlq.OperationRedrive, query: "source:wiki", expect: 9}, by: reviewer, now: noon, count: 9, csrf: "t", sources: []chosenSource{{}},
 		preview: redrive.Preview{Looked: 9, Goes: 9, LeftOut: map[dlq.LeftOut]int64{}, Copies: map[dlq.CopyState]int64{dlq.CopyHeld: 6},
 			Load: redrive.Load{Held: 6, HeldBytes: 12_400_000, FromThere: 3, Bytes: 900, Unsized: 1},
@@ -20,7 +20,7 @@ func askFacts() confirmFacts {
 }
 
 func TestAConfirmationSaysWhatGoesDownstreamAndWhatTheSourcesSaidLast(t *testing.T) {
-	f := askFacts()
+	f := askedSourceFacts()
 	var got []string
 	for _, kv := range loadFacts(f) {
 		got = append(got, kv.Key+": "+kv.Value.String()+" ("+kv.Note+")")
@@ -36,17 +36,17 @@ func TestAConfirmationSaysWhatGoesDownstreamAndWhatTheSourcesSaidLast(t *testing
 			t.Errorf("%s: %q", mode, got)
 		}
 	}
-	form := askForm(f)
+	form := askSourcesForm(f)
 	if form == nil || form.Submit != "Ask the source about these 9 now" || form.Action != "/confirm/ask" || fmt.Sprint(form.Fields[len(form.Fields)-1]) != "{expect 9}" {
 		t.Errorf("the button is %+v", form)
 	}
 	f.preview.Said = redrive.Said{NoProbe: 9}
-	if form := askForm(f); form != nil {
+	if form := askSourcesForm(f); form != nil {
 		t.Errorf("no source can be asked, and yet: %+v", form)
 	}
-	f = askFacts()
+	f = askedSourceFacts()
 	f.by = auditor
-	if form := askForm(f); form != nil {
+	if form := askSourcesForm(f); form != nil {
 		t.Error("an auditor has the button")
 	}
 }

@@ -90,9 +90,9 @@ func arrivedTerm(f operationFacts) []components.KV {
 
 func arrivedQuery(o dlq.Operation) string { return o.Query + " -operation:" + o.ID }
 
-// cancelledWords say what of a cancelled operation was done, what is under way and
+// cancelledSplit say what of a cancelled operation was done, what is under way and
 // what was never begun.
-func cancelledWords(o dlq.Operation) string {
+func cancelledSplit(o dlq.Operation) string {
 	done, flying, never := o.Counts[dlq.ItemSettled], o.Counts[dlq.ItemInFlight], o.Counts[dlq.ItemCancelled]+o.Counts[dlq.ItemWaiting]
 	parts := []string{counted(done, "is done", "are done")}
 	if flying > 0 {

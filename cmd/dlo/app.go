@@ -38,9 +38,11 @@ type App struct {
 	runner   *redrive.Runner
 	asker    *redrive.Asker
 	sweeper  *sweep.Runner
+	checker  *sweep.Runner // asks the indexes of sources, which may take its time
 	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
 	tokens   *tokenLookup
+	live     *handlers.Live
 	setup    string // the link by which the first person is made; empty where somebody is there
 	base     *url.URL
 }
@@ -87,6 +89,7 @@ func (a *App) wire() error {
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
@@ -101,7 +104,8 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("make the server: %w", err)
 	}
-	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
+	a.live = handlers.NewLive(store)
+	h := &handlers.Handlers{Store: store, Live: a.live, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
 		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
@@ -121,9 +125,11 @@ func (a *App) run(ctx context.Context) error {
 	background.Go(func() { a.runner.Run(work) })
 	background.Go(func() { a.asker.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.checker.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
+	defer context.AfterFunc(ctx, a.live.Close)() // the server waits for its streams
 	err := a.server.Serve(ctx, a.listener)
 	stop()
 	background.Wait()
@@ -186,6 +192,7 @@ func databaseSteps(s *stores) []sweep.Step {
 			return int(n), err
 		}),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
+		sweep.Forget("secrets that were replaced", func(ctx context.Context, _ time.Time) (int, error) { return s.db.EndOverlaps(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
 			return int(n), err

@@ -29,6 +29,7 @@ type commands struct {
 	Resume  resumeCommand  `cmd:"" help:"Resume all redrives, those of a source, or one operation."`
 	Export  exportCommand  `cmd:"" help:"Write every document of a query to standard output, as NDJSON or CSV."`
 	Import  importCommand  `cmd:"" help:"Park the envelopes of files of NDJSON, as a pipeline would."`
+	Target  targetCommand  `cmd:"" help:"Check that a redrive target keeps its promises."`
 	Sweep   sweepCommand   `cmd:"" help:"Do one sweep now, and print what each step did."`
 	Check   checkCommand   `cmd:"" help:"Check database, payloads, counters and audit trail."`
 	Audit   auditCommand   `cmd:"" help:"Print the head of the audit trail, or verify it."`
@@ -62,8 +63,9 @@ func fail(err error) {
 	if !errors.Is(err, errFaults) {
 		fmt.Fprintln(os.Stderr, "dlo:", err)
 	}
-	if errors.As(err, new(errUsage)) {
-		os.Exit(exitUsage)
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
 }

@@ -27,6 +27,9 @@ import (
 // errUsage ends the program with 2: what was typed makes no sense.
 type errUsage struct{ error }
 
+// ExitCode is what the program ends with.
+func (errUsage) ExitCode() int { return exitUsage }
+
 func usage(format string, args ...any) error { return errUsage{fmt.Errorf(format, args...)} }
 
 // onCall is who acts: whoever is signed in to the machine, by their name there.

@@ -42,7 +42,7 @@ type Running struct {
 	Actions  []components.Action
 	CSRF     string
 	Updated  components.Time
-	Poll     string // asked again every 2 s; empty: it is over
+	Live     components.Live // of its own page
 }
 
 // LeftOut is one reason with its number.
