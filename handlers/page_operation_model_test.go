@@ -78,7 +78,7 @@ func TestWhatWaitsToBeSentIsNotSaidToBeOnItsWay(t *testing.T) {
 	}{
 		{dlq.OperationRunning, "", 285, 283, "2 documents are on their way, 283 are to be sent."},
 		{dlq.OperationPaused, "paused by reviewer@example.com", 285, 285, "Paused by reviewer@example.com. 285 documents are to be sent."},
-		{dlq.OperationCancelled, "cancelled by reviewer@example.com", 1, 0, "Cancelled by reviewer@example.com. 1 document is on its way."},
+		{dlq.OperationCancelled, "cancelled by reviewer@example.com", 1, 0, "Cancelled by reviewer@example.com. 0 are done, 1 is in flight and keeps its outcome, 0 were not started."},
 		{dlq.OperationRunning, "", 3, 4, "3 documents are to be sent."}, // one was sent between the two counts
 	} {
 		f := operationFacts{operation: dlq.Operation{ID: "01K", Kind: dlq.OperationRedrive, State: c.state, Why: c.why, Total: 300, Counts: map[dlq.ItemState]int64{dlq.ItemInFlight: c.inFlight}, Unsent: c.unsent}}
