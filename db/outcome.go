@@ -87,9 +87,14 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		return receipt, err
 	}
 	if o.Told { // what we conclude from a status ourselves is no report
-		if _, err := t.exec(`update source set reported = reported + 1 where id = $1`, e.sourceID); err != nil {
+		// A pipeline that names a redrive in a report can tell its replays from its
+		// ordinary syncs: a failure that names none is no failure of a replay. In the
+		// answer to a delivery it is we who know which redrive is meant.
+		names := flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy
+		if _, err := t.exec(`update source set reported = reported + 1, echoes = case when $2 then 1 else echoes end where id = $1`, e.sourceID, names); err != nil {
 			return receipt, fmt.Errorf("count the report: %w", err)
 		}
+		clear(t.sources)
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
 }
@@ -163,6 +168,13 @@ func (t *Tx) outcomeEntry(o dlq.Outcome, by dlq.Actor) (*dlq.Redrive, entryRow, 
 func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq.OutcomeReceipt, error) {
 	if r != nil && !r.InFlight() && r.Outcome == o.Result {
 		return dlq.OutcomeReceipt{Applied: true, DLQID: was.dlqID, Status: was.status}, nil // told again
+	}
+	if r != nil && !r.InFlight() && r.Late == o.Result { // the same contradiction again; the first time it was told is in the history
+		receipt := dlq.OutcomeReceipt{DLQID: was.dlqID, Status: was.status}
+		if _, err := t.row(`select applied, why from outcome where entry_id = $1 and result = $2 and redrive_id in ('', $3) order by id desc limit 1`, []any{was.id, o.Result, r.ID}, &receipt.Applied, &receipt.Why); err != nil {
+			return receipt, fmt.Errorf("find what was said of a report: %w", err)
+		}
+		return receipt, nil
 	}
 	src, err := t.sourceByID(was.sourceID)
 	if err != nil {

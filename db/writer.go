@@ -24,6 +24,8 @@ type writer struct {
 	stmts map[string]*sql.Stmt
 	most  int
 	ids   internedIDs
+
+	beforeCommit func() // nil: nothing
 }
 
 // job is one change. Its function may be run twice, if the batch in which it
@@ -156,6 +158,9 @@ func (w *writer) attempt(batch []*job) (err error) {
 	}
 	if err := tx.applyDeltas(); err != nil {
 		return w.broken(err)
+	}
+	if w.beforeCommit != nil {
+		w.beforeCommit()
 	}
 	if _, err := w.conn.ExecContext(ctx, "commit"); err != nil {
 		return w.broken(err)

@@ -66,6 +66,11 @@ func openApp(ctx context.Context, config serveConfig, log *slog.Logger) (_ *App,
 	if voided > 0 {
 		log.Warn("operations were voided whose membership was being written when the server stopped", "count", voided)
 	}
+	if n, err := a.stores.db.EndLeases(ctx); err != nil {
+		return nil, err
+	} else if n > 0 {
+		log.Info("deliveries go on that were under way when the server stopped", "count", n)
+	}
 	if a.listener, err = net.Listen("tcp", config.Listen); err != nil {
 		return nil, fmt.Errorf("--listen %q: %w", config.Listen, err)
 	}
@@ -84,7 +89,8 @@ func (a *App) wire() error {
 	store, payloads := a.stores.db, a.stores.payloads
 	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
 	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
-	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now),
+	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now))
+	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
@@ -106,7 +112,7 @@ func (a *App) wire() error {
 	}
 	a.live = handlers.NewLive(store)
 	h := &handlers.Handlers{Store: store, Live: a.live, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
-		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
+		Redrives: &redrive.Planner{Store: redrives, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: redrives, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
 	a.tokens = newTokenLookup(store)
