@@ -119,7 +119,7 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 		if !found {
 			return false, nil
 		}
-		return true, t.endDisposition(standing, dlq.EndedByHand, by, n.Reason)
+		return true, t.endDispositionIn(standing, dlq.EndedByHand, by, n.Reason, a.operation)
 	}
 	if found && n.Same(standing.decided) {
 		return false, nil
@@ -193,13 +193,18 @@ func (t *Tx) closeDisposition(d dispositionRow, why dlq.EndOfDisposition, by dlq
 // endDisposition ends one for good: what it stood on needs a decision again, and
 // the activity says why.
 func (t *Tx) endDisposition(d dispositionRow, why dlq.EndOfDisposition, by dlq.Actor, reason string) error {
+	return t.endDispositionIn(d, why, by, reason, "")
+}
+
+// endDispositionIn is endDisposition by an operation, where one is named.
+func (t *Tx) endDispositionIn(d dispositionRow, why dlq.EndOfDisposition, by dlq.Actor, reason, operationID string) error {
 	if err := t.closeDisposition(d, why, by); err != nil {
 		return err
 	}
 	if err := t.markDisposition(d.entryID, d.cohortID, dlq.DispositionNone); err != nil {
 		return err
 	}
-	a := auditEntry{action: "cohort.disposition_ended", cohort: d.cohortID, detail: map[string]any{"disposition": d.decided.Disposition, "why": why}, reason: reason}
+	a := auditEntry{action: "cohort.disposition_ended", cohort: d.cohortID, operation: operationID, detail: map[string]any{"disposition": d.decided.Disposition, "why": why}, reason: reason}
 	if d.entryID != 0 {
 		e, found, err := t.entryByID(d.entryID)
 		if err != nil || !found {

@@ -82,6 +82,9 @@ func TestABulkDispositionDecidesAndTakesOffWithEachRowInTheTrail(t *testing.T) {
 	if off.Counts[dlq.ItemSettled] != 3 {
 		t.Errorf("taken off: %+v", off.Counts)
 	}
+	if got := trailOf(t, s, off.ID); got != "operation.dispose a test\nentry.disposition_ended a test\nentry.disposition_ended a test" {
+		t.Errorf("the trail is\n%s", got)
+	}
 	if d, err := s.Disposed(background, s.Entry(t, ids[0]).ID, ""); err != nil || d.Disposition != dlq.DispositionNone {
 		t.Errorf("it still stands: %+v, %v", d, err)
 	}
