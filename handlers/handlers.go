@@ -136,6 +136,7 @@ type Store interface {
 	ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []string) (map[string][]dlq.ReplayTally, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
+	ReadingCounts(ctx context.Context, operationID string) (map[dlq.Reading]int64, error)
 	OperationSteps(ctx context.Context, id string) ([]dlq.OperationStep, error)
 	OperationOfCohort(ctx context.Context, cohortID string) (dlq.Operation, bool, error)
 	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)
