@@ -29,7 +29,8 @@ func judge(r dlq.Redrive) judged {
 // keepVerdict writes down how a redrive was judged, and counts it. What was never
 // sent says nothing.
 func (t *Tx) keepVerdict(r dlq.Redrive) error {
-	step, said, err := t.verdictText(r, judge(r))
+	j := judge(r)
+	step, said, err := t.verdictText(r, j)
 	if err != nil || said == "" {
 		return err
 	}
@@ -39,8 +40,14 @@ func (t *Tx) keepVerdict(r dlq.Redrive) error {
 	if err := t.countReplay(r.ID, 1); err != nil {
 		return err
 	}
+	return t.weighVerdict(j, r.FailedCohort)
+}
+
+// weighVerdict weighs anew whether a cohort looks transient, after a verdict that
+// speaks for it or against it.
+func (t *Tx) weighVerdict(j judged, cohort string) error {
 	if j.Name == dlq.VerdictTransient || j.Name == dlq.VerdictStillBroken {
-		return t.weighTransient(r.FailedCohort)
+		return t.weighTransient(cohort)
 	}
 	return nil
 }

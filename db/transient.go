@@ -10,6 +10,9 @@ import (
 // what its replays prove now. It is called in the transaction of whatever changes
 // that; of a cohort that went into another it weighs the other.
 func (t *Tx) weighTransient(cohort string) error {
+	if err := t.countNow(); err != nil {
+		return err
+	}
 	lead := cohort
 	if _, err := t.row(`select coalesce(merged_into, id) from cohort where id = $1`, []any{cohort}, &lead); err != nil {
 		return fmt.Errorf("find the cohort that goes on: %w", err)
