@@ -199,6 +199,9 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 		return dlq.OutcomeReceipt{}, err
 	}
 	effect := s.Settle(o.Result, at, late, r == nil, same, src.Policy.PoisonThreshold)
+	if late && r.Late == o.Result && effect.Status == was.status { // told again, and under another time
+		return dlq.OutcomeReceipt{Applied: effect.Applied, DLQID: was.dlqID, Status: was.status, Why: effect.Why}, nil
+	}
 	is := was
 	is.status, is.marks, is.sameFailures = effect.Status, effect.Marks, effect.SameFailures
 	var attemptID int64

@@ -24,7 +24,7 @@ type RunStore interface {
 	// InFlight counts the redrives of each source that have no outcome yet.
 	InFlight(ctx context.Context) (map[string]int64, error)
 	Source(ctx context.Context, name string) (dlq.Source, error)
-	RedriveSecret(ctx context.Context, name string) (string, error)
+	RedriveSecrets(ctx context.Context, name string) ([]string, error)
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
 	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error

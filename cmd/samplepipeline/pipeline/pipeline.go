@@ -43,6 +43,7 @@ type Pipeline struct {
 	options Options
 	client  *client.Client
 	store   *store
+	tests   *store // of test redrives: the same tables, and nobody's documents
 	folder  *folder
 	log     *slog.Logger
 	now     func() time.Time
@@ -74,7 +75,7 @@ func Run(ctx context.Context, o Options, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.store.Close()) }()
+	defer func() { err = errors.Join(err, p.tests.Close(), p.store.Close()) }()
 	listen := o.Listen
 	if listen == "" {
 		listen = "127.0.0.1:0"
@@ -138,6 +139,9 @@ func open(ctx context.Context, o Options) (*Pipeline, error) {
 		return nil, err
 	}
 	if err := p.restoreSettings(ctx); err != nil {
+		return nil, errors.Join(err, p.store.Close())
+	}
+	if p.tests, err = openStore(ctx, ":memory:"); err != nil {
 		return nil, errors.Join(err, p.store.Close())
 	}
 	return p, nil

@@ -93,6 +93,11 @@ func (p *Pipeline) takeRedrive(w http.ResponseWriter, r *http.Request) {
 	var outcome *client.Outcome
 	switch event {
 	case client.EventRedrive:
+		var redrive client.Redrive
+		if redrive, err = verifier.Redrive(r.Header, body); err == nil && redrive.Test {
+			p.judgeTest(w, r, redrive)
+			return
+		}
 		outcome, err = p.queueRedrive(r, verifier, body)
 	case client.EventErased:
 		err = p.eraseDocument(r, verifier, body)
