@@ -21,7 +21,7 @@ func (s *site) replay(id, with, contentType string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.store.AddItems(ctx, op, 1, []string{id}); err != nil {
+	if _, err := s.store.AddItems(ctx, op, 1, []string{id}); err != nil {
 		s.t.Fatal(err)
 	}
 	if _, err := s.store.StartOperation(ctx, op.ID, 10); err != nil {

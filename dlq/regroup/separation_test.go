@@ -19,7 +19,7 @@ func (o *office) replay(dlqID string, as *failure) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	if err := o.AddItems(background, op, 1, []string{dlqID}); err != nil {
+	if _, err := o.AddItems(background, op, 1, []string{dlqID}); err != nil {
 		o.t.Fatal(err)
 	}
 	if _, err := o.StartOperation(background, op.ID, 10); err != nil {
