@@ -636,10 +636,16 @@ func (s *Store) VoidPreparations(ctx context.Context) (int64, error) {
 // Items lists the items of an operation in their order, after a position: all, or
 // those in a state, or with an outcome.
 func (s *Store) Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error) {
+	return s.ItemsOfStep(ctx, operationID, 0, state, outcome, after, limit)
+}
+
+// ItemsOfStep lists the items of one step of an operation as Items does; of step 0
+// those of all. What was left out is in the last step.
+func (s *Store) ItemsOfStep(ctx context.Context, operationID string, step int, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error) {
 	var out []dlq.Item
 	err := each(ctx, s.reader(), `select i.entry_id, i.dlq_id, i.position, i.step, coalesce(s.name, ''), coalesce(e.doc_id, ''), i.state, i.why, coalesce(i.redrive_id, ''), coalesce(r.outcome, '')
 		from item i left join entry e on e.id = i.entry_id left join source s on s.id = e.source_id left join redrive r on r.id = i.redrive_id
-		where i.operation_id = $1 and i.position > $2 and ($3 = '' or i.state = $3) and ($4 = '' or r.outcome = $4) order by i.position limit $5`, []any{operationID, after, state, outcome, limit}, func(rows *sql.Rows) error {
+		where i.operation_id = $1 and i.position > $2 and ($3 = '' or i.state = $3) and ($4 = '' or r.outcome = $4) and ($5 = 0 or i.step = $5) order by i.position limit $6`, []any{operationID, after, state, outcome, step, limit}, func(rows *sql.Rows) error {
 		i := dlq.Item{OperationID: operationID}
 		if err := rows.Scan(&i.EntryID, &i.DLQID, &i.Position, &i.Step, &i.Source, &i.DocID, &i.State, &i.Why, &i.RedriveID, &i.Outcome); err != nil {
 			return err

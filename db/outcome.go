@@ -115,8 +115,28 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 	}
 	if o.Told { // what we conclude from a status ourselves is no report
 		into(&t.jobSums.sources, e.sourceID).reported++
+		// A pipeline that names a redrive in a report can tell its replays from its
+		// ordinary syncs: a failure that names none is no failure of a replay. In the
+		// answer to a delivery it is we who know which redrive is meant.
+		if flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy {
+			if err := t.echoes(e.sourceID); err != nil {
+				return receipt, err
+			}
+		}
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
+}
+
+func (t *Tx) echoes(sourceID int64) error {
+	src, err := t.sourceByID(sourceID)
+	if err != nil || src.EchoesRedriveID {
+		return err
+	}
+	if _, err := t.exec(`update source set echoes = 1 where id = $1`, sourceID); err != nil {
+		return fmt.Errorf("trust the source to name redrives: %w", err)
+	}
+	delete(t.sources, src.Name())
+	return nil
 }
 
 func (t *Tx) keepOutcome(o reportedOutcome, entryID int64, applied bool, why string) error {
@@ -212,6 +232,13 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 	if r != nil && !r.InFlight() && r.Outcome == o.Result {
 		return dlq.OutcomeReceipt{Applied: true, DLQID: was.dlqID, Status: was.status}, nil // told again
 	}
+	if r != nil && !r.InFlight() && r.Late == o.Result { // the same contradiction again; the first time it was told is in the history
+		receipt := dlq.OutcomeReceipt{DLQID: was.dlqID, Status: was.status}
+		if _, err := t.row(`select applied, why from outcome where entry_id = $1 and result = $2 and redrive_id in ('', $3) order by id desc limit 1`, []any{was.id, o.Result, r.ID}, &receipt.Applied, &receipt.Why); err != nil {
+			return receipt, fmt.Errorf("find what was said of a report: %w", err)
+		}
+		return receipt, nil
+	}
 	src, err := t.sourceByID(was.sourceID)
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
@@ -235,6 +262,9 @@ func (t *Tx) settleOutcome(o reportedOutcome, r *dlq.Redrive, was entryRow) (dlq
 		return dlq.OutcomeReceipt{}, err
 	}
 	effect := s.Settle(o.Result, at, late, r == nil, same, src.Policy.PoisonThreshold)
+	if late && r.Late == o.Result && effect.Status == was.status { // told again, and under another time
+		return dlq.OutcomeReceipt{Applied: effect.Applied, DLQID: was.dlqID, Status: was.status, Why: effect.Why}, nil
+	}
 	is := was
 	is.status, is.marks, is.sameFailures = effect.Status, effect.Marks, effect.SameFailures
 	var attemptID int64

@@ -168,6 +168,22 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 			if _, err := s.OpenOperations(background); err != nil {
 				return err
 			}
+			src, err := s.Source(background, "wiki")
+			if err != nil {
+				return err
+			}
+			if _, err := s.IndexQuestions(background, src, 10); err != nil {
+				return err
+			}
+			if err := s.IndexSaid(background, r.ID, "not there yet", s.Now()); err != nil {
+				return err
+			}
+			if _, _, err := s.IndexChecked(background, r.EntryID); err != nil {
+				return err
+			}
+			if _, err := s.EndOverlaps(background); err != nil {
+				return err
+			}
 			if _, err := s.CancelledOperations(background, 10); err != nil {
 				return err
 			}

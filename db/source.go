@@ -9,16 +9,20 @@ import (
 	"dlo/dlq"
 )
 
-const sourceColumns = `id, policy, redrive_secret is not null, paused, paused_by, echoes, delivered, reported, last_arrival_at, created_at, updated_at`
+const sourceColumns = `id, policy, redrive_secret is not null, case when redrive_secret_before is null then null else redrive_secret_until end, paused, paused_by, echoes, delivered, reported, last_arrival_at, created_at, updated_at`
 
 func scanSource(scan func(...any) error) (dlq.Source, error) {
 	var s dlq.Source
 	var policy string
 	var lastArrival, created, updated int64
-	if err := scan(&s.ID, &policy, &s.HasSecret, &s.Paused, &s.PausedBy, &s.EchoesRedriveID, &s.Delivered, &s.Reported, &lastArrival, &created, &updated); err != nil {
+	var overlap sql.NullInt64
+	if err := scan(&s.ID, &policy, &s.HasSecret, &overlap, &s.Paused, &s.PausedBy, &s.EchoesRedriveID, &s.Delivered, &s.Reported, &lastArrival, &created, &updated); err != nil {
 		return s, err
 	}
-	s.LastArrivalAt, s.CreatedAt, s.UpdatedAt = fromMS(lastArrival), fromMS(created), fromMS(updated)
+	s.LastArrivalAt, s.CreatedAt, s.UpdatedAt, s.OverlapUntil = fromMS(lastArrival), fromMS(created), fromMS(updated), fromNullMS(overlap)
+	// A policy that was written before these were asked for does not have them.
+	whole := dlq.DefaultPolicy("")
+	s.Policy.Redrive.SecretOverlap, s.Policy.Outcomes.CheckFrom = whole.Redrive.SecretOverlap, whole.Outcomes.CheckFrom
 	if err := json.Unmarshal([]byte(policy), &s.Policy); err != nil {
 		return s, fmt.Errorf("read a source's policy: %w", err)
 	}
@@ -138,8 +142,11 @@ func (s *Store) PutSource(ctx context.Context, by dlq.Actor, p dlq.SourcePolicy)
 		if !found {
 			err = tx.insertSource(p, redriveSecret, alertSecret)
 		} else {
-			_, err = tx.exec(`update source set policy = $1, redrive_secret = coalesce($2, redrive_secret), alert_secret = coalesce($3, alert_secret), updated_at = $4 where name = $5`,
-				policy, redriveSecret, alertSecret, ms(tx.now), p.Name)
+			if err := s.rotateSecret(tx, by, p, redriveSecret); err != nil {
+				return err
+			}
+			_, err = tx.exec(`update source set policy = $1, alert_secret = coalesce($2, alert_secret), updated_at = $3 where name = $4`,
+				policy, alertSecret, ms(tx.now), p.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("put source: %w", err)
@@ -185,17 +192,6 @@ func (s *Store) sourcesWhere(ctx context.Context, where string, args ...any) ([]
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
 	return out, nil
-}
-
-// RedriveSecret gives the secret that signs deliveries to a source's target;
-// empty where none was set.
-func (s *Store) RedriveSecret(ctx context.Context, name string) (string, error) {
-	var sealed []byte
-	found, err := one(ctx, s.reader(), `select redrive_secret from source where name = $1`, []any{name}, &sealed)
-	if err != nil || !found {
-		return "", err
-	}
-	return s.unseal(sealed, "redrive:"+name)
 }
 
 // PauseSource stops or starts the redrives of a source. It answers whether that

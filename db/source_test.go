@@ -37,15 +37,15 @@ func TestAPolicyIsReplacedWholeAndItsSecretsKept(t *testing.T) {
 	if err != nil || !src.HasSecret || src.Policy.Redrive.Secret != "" || src.Policy.Runbook != "" || src.Policy.PoisonThreshold != 3 {
 		t.Errorf("%+v, %v", src, err)
 	}
-	if got, err := s.RedriveSecret(background, "wiki"); err != nil || got != signing {
-		t.Errorf("the secret is %q, %v", got, err)
+	if got, err := s.RedriveSecrets(background, "wiki"); err != nil || len(got) != 1 || got[0] != signing {
+		t.Errorf("the secrets are %q, %v", got, err)
 	}
 	putPolicy(t, s, dlqtest.Policy("wiki", func(p *dlq.SourcePolicy) { p.Redrive.Secret = signing + "Mg" }))
-	if got, err := s.RedriveSecret(background, "wiki"); err != nil || got != signing+"Mg" {
-		t.Errorf("the new secret is %q, %v", got, err)
+	if got, err := s.RedriveSecrets(background, "wiki"); err != nil || len(got) != 2 || got[0] != signing+"Mg" {
+		t.Errorf("with a new one the secrets are %q, %v", got, err)
 	}
 	for _, name := range []string{"leases", ""} {
-		if got, err := s.RedriveSecret(background, name); err != nil || got != "" {
+		if got, err := s.RedriveSecrets(background, name); err != nil || len(got) > 0 {
 			t.Errorf("the secret of %q is %q, %v", name, got, err)
 		}
 	}
@@ -76,11 +76,11 @@ func TestASecretOpensWithItsKeyAndInItsPlaceAlone(t *testing.T) {
 	putPolicy(t, s, dlqtest.Policy("wiki", func(p *dlq.SourcePolicy) { p.Redrive.Secret = signing }))
 	putPolicy(t, s, dlqtest.Policy("leases"))
 	other := s.Beside(t, dbtest.Key(bytes.Repeat([]byte{7}, 32)))
-	if got, err := other.RedriveSecret(background, "wiki"); err == nil || strings.Contains(err.Error(), "whsec_") {
+	if got, err := other.RedriveSecrets(background, "wiki"); err == nil || strings.Contains(err.Error(), "whsec_") {
 		t.Errorf("another key opens %q, %v", got, err)
 	}
 	none := s.Beside(t, dbtest.Key(nil))
-	if _, err := none.RedriveSecret(background, "wiki"); err == nil {
+	if _, err := none.RedriveSecrets(background, "wiki"); err == nil {
 		t.Error("no key opens it")
 	}
 	if _, _, err := none.PutSource(background, dlqtest.Admin, dlqtest.Policy("wiki", func(p *dlq.SourcePolicy) { p.Redrive.Secret = signing })); err == nil {
@@ -90,11 +90,11 @@ func TestASecretOpensWithItsKeyAndInItsPlaceAlone(t *testing.T) {
 		t.Errorf("a policy without secrets needs no key: %v", err)
 	}
 	s.Exec(t, `update source set redrive_secret = (select redrive_secret from source where name = 'wiki') where name = 'leases'`)
-	if got, err := s.RedriveSecret(background, "leases"); err == nil {
+	if got, err := s.RedriveSecrets(background, "leases"); err == nil {
 		t.Errorf("a secret moved to another source opens as %q", got)
 	}
 	s.Exec(t, `update source set redrive_secret = substr(redrive_secret, 1, 5) where name = 'wiki'`)
-	if _, err := s.RedriveSecret(background, "wiki"); err == nil {
+	if _, err := s.RedriveSecrets(background, "wiki"); err == nil {
 		t.Error("a secret cut short opens")
 	}
 }

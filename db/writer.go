@@ -25,6 +25,8 @@ type writer struct {
 	most  int
 	ids   internedIDs
 	wary  int // so many batches to come run their guarded jobs in savepoints
+
+	beforeCommit func() // nil: nothing
 }
 
 // waryBatches is for how many batches savepoints are used after a job failed.
@@ -178,6 +180,9 @@ func (w *writer) attempt(batch []*job, savepoints bool) (err error) {
 	}
 	if err := tx.applyDeltas(); err != nil {
 		return w.broken(err)
+	}
+	if w.beforeCommit != nil {
+		w.beforeCommit()
 	}
 	if _, err := w.conn.ExecContext(ctx, "commit"); err != nil {
 		return w.broken(err)

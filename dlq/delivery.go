@@ -6,8 +6,12 @@ import "time"
 // key its commit must be unique, and which bytes it is about. The bytes
 // themselves never travel with it.
 type Delivery struct {
-	URL    string // the source's redrive target
-	Secret string // whsec_ and base64, that signs it; empty: unsigned
+	URL string // the source's redrive target
+	// Secrets sign it, each whsec_ and base64, the present one first: two while
+	// one is replaced, none for an unsigned delivery.
+	Secrets []string
+	// Test marks a delivery that must be judged and not committed.
+	Test bool
 
 	RedriveID     string // the same over every try, so that a second try is known as one
 	DLQID         string

@@ -24,10 +24,10 @@ const (
 // not here is a fault, so that a misspelt setting is not silently the default.
 var policyFields = map[string]policyForm{
 	"/name": formText, "/owner": formText, "/runbook": formText, "/poison_threshold": formWhole, "/confidence_floor": formNumber,
-	"/redrive": formObject, "/redrive/url": formText, "/redrive/secret": formText, "/redrive/mode": formText, "/redrive/rate": formNumber, "/redrive/concurrency": formWhole,
+	"/redrive": formObject, "/redrive/url": formText, "/redrive/secret": formText, "/redrive/secret_overlap": formSpan, "/redrive/mode": formText, "/redrive/rate": formNumber, "/redrive/concurrency": formWhole,
 	"/redrive/retry": formObject, "/redrive/retry/budget": formSpan, "/redrive/retry/first": formSpan, "/redrive/retry/max": formSpan,
 	"/probe": formObject, "/probe/url": formText, "/probe/kind": formText, "/probe/etag_from": formText, "/probe/fetch": formText, "/probe/headers": formStrings,
-	"/outcomes": formObject, "/outcomes/mode": formText, "/outcomes/timeout": formSpan, "/outcomes/canary_timeout": formSpan, "/outcomes/check_url": formText,
+	"/outcomes": formObject, "/outcomes/mode": formText, "/outcomes/timeout": formSpan, "/outcomes/canary_timeout": formSpan, "/outcomes/check_url": formText, "/outcomes/check_from": formText, "/outcomes/check_seq_from": formText, "/outcomes/check_headers": formStrings,
 	"/retention": formObject, "/retention/entry_ttl": formSpan, "/retention/max_ttl": formSpan, "/retention/payload_ttl": formSpan, "/retention/record_ttl": formSpan,
 	"/limits": formObject, "/limits/depth": formWhole, "/limits/age": formSpan, "/limits/quota_bytes": formSize,
 	"/alerts": formObject, "/alerts/url": formText, "/alerts/secret": formText,

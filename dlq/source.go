@@ -61,6 +61,9 @@ type Source struct {
 	// HasSecret says that deliveries are signed. The secret itself never leaves
 	// the store but for the signer.
 	HasSecret bool
+	// OverlapUntil is until when the secret before the present one stands beside
+	// it; zero where none does. It may have passed, and the sweep not have come.
+	OverlapUntil time.Time
 }
 
 // Name is the source's name.
@@ -86,12 +89,16 @@ type SourcePolicy struct {
 // RedrivePolicy is the target of redrives and how it may be used. Rate is
 // deliveries a second, Concurrency redrives without an outcome yet.
 type RedrivePolicy struct {
-	URL         string      `json:"url,omitempty"`
-	Secret      string      `json:"secret,omitempty"` // whsec_…; write-only
-	Mode        Mode        `json:"mode"`
-	Rate        float64     `json:"rate"`
-	Concurrency int         `json:"concurrency"`
-	Retry       RetryPolicy `json:"retry"`
+	URL    string `json:"url,omitempty"`
+	Secret string `json:"secret,omitempty"` // whsec_…; write-only
+	// SecretOverlap is for how long the secret that another replaces stands
+	// beside it: deliveries are signed with both, and signed reports taken under
+	// either.
+	SecretOverlap Duration    `json:"secret_overlap"`
+	Mode          Mode        `json:"mode"`
+	Rate          float64     `json:"rate"`
+	Concurrency   int         `json:"concurrency"`
+	Retry         RetryPolicy `json:"retry"`
 }
 
 // RetryPolicy says how long and how fast an undelivered redrive is tried again.
@@ -106,7 +113,16 @@ type OutcomePolicy struct {
 	Mode          OutcomeMode `json:"mode"`
 	Timeout       Duration    `json:"timeout"`
 	CanaryTimeout Duration    `json:"canary_timeout"`
-	CheckURL      string      `json:"check_url,omitempty"`
+	// CheckURL is where the index is asked for a document, with {doc_id} in its
+	// path or query.
+	CheckURL string `json:"check_url,omitempty"`
+	// CheckFrom is where its answer names what it holds: header:NAME, or
+	// json:/pointer. CheckSeqFrom, in the same form, is where it names the
+	// ingest_seq; empty where it does not.
+	CheckFrom    string `json:"check_from"`
+	CheckSeqFrom string `json:"check_seq_from,omitempty"`
+	// CheckHeaders are sent along, as those of the probe are.
+	CheckHeaders map[string]string `json:"check_headers,omitempty"`
 }
 
 // RetentionPolicy holds the clocks of the entry, its bytes and its record. A
@@ -136,10 +152,10 @@ type AlertPolicy struct {
 func DefaultPolicy(name string) SourcePolicy {
 	return SourcePolicy{
 		Name: name,
-		Redrive: RedrivePolicy{Mode: ModeAuto, Rate: 50, Concurrency: 8,
+		Redrive: RedrivePolicy{Mode: ModeAuto, Rate: 50, Concurrency: 8, SecretOverlap: Days(1),
 			Retry: RetryPolicy{Budget: Duration(24 * time.Hour), First: Duration(time.Second), Max: Duration(time.Hour)}},
 		Probe:           ProbePolicy{Kind: "any", ETagFrom: "header:ETag", Fetch: "never"},
-		Outcomes:        OutcomePolicy{Mode: OutcomesReported, Timeout: Duration(24 * time.Hour), CanaryTimeout: Duration(15 * time.Minute)},
+		Outcomes:        OutcomePolicy{Mode: OutcomesReported, Timeout: Duration(24 * time.Hour), CanaryTimeout: Duration(15 * time.Minute), CheckFrom: "header:ETag"},
 		Retention:       RetentionPolicy{EntryTTL: Days(90), MaxTTL: Days(365), PayloadTTL: Days(90), RecordTTL: Forever},
 		PoisonThreshold: 3,
 		ConfidenceFloor: 0.75,
@@ -179,16 +195,17 @@ func (p SourcePolicy) Validate() []Fault {
 	if p.Redrive.Retry.First <= 0 || p.Redrive.Retry.Max < p.Redrive.Retry.First || p.Redrive.Retry.Budget < 0 {
 		add("/redrive/retry", "first above 0, max at least first, and a budget expected")
 	}
-	if s := p.Redrive.Secret; s != "" && !strings.HasPrefix(s, "whsec_") {
-		add("/redrive/secret", "whsec_ and base64 expected")
+	if s := p.Redrive.Secret; s != "" && !ValidSecret(s) {
+		add("/redrive/secret", "whsec_ and the base64 of 24 to 64 bytes expected") // what it was is not repeated
+	}
+	if o := p.Redrive.SecretOverlap; o < Duration(time.Minute) || o > Days(30) {
+		add("/redrive/secret_overlap", "1m to 30d expected")
 	}
 	faults = append(faults, p.Probe.Validate()...)
 	if !p.Outcomes.Mode.Valid() {
 		add("/outcomes/mode", "reported, response, check or assumed expected, got %q", p.Outcomes.Mode)
 	}
-	if p.Outcomes.Mode == OutcomesCheck && !httpURL(p.Outcomes.CheckURL) {
-		add("/outcomes/check_url", "an http or https address expected, because the mode is check")
-	}
+	faults = append(faults, p.Outcomes.checkFaults()...)
 	if p.Outcomes.Timeout <= 0 {
 		add("/outcomes/timeout", "more than 0 expected")
 	}

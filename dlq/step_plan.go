@@ -89,7 +89,7 @@ func shuffled(seed string, position int64) uint64 {
 // in the same cohort, on bytes that are not known to have changed.
 func (o Operation) StopsAfter(steps []OperationStep, same bool) string {
 	if same && o.SameStops && len(o.Sizes) > 1 {
-		return fmt.Sprintf("a document failed in the same way in step %d", o.Step)
+		return fmt.Sprintf(sameFailure+" in step %d", o.Step)
 	}
 	var settled, failed int64
 	for _, s := range steps {

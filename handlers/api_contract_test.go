@@ -230,9 +230,9 @@ func TestTheDescriptionNamesTheScopesThatTheRoutesAsk(t *testing.T) {
 		if got, want := apiScopes(o), scopesThatMay(r); !slices.Equal(got, want) {
 			t.Errorf("%s %s: the description says x-scope %v, the route takes %v", r.method, r.path, got, want)
 		}
-		_, open := o.text["security"]
-		if open != (r.door != token) {
-			t.Errorf("%s %s: the description says that a token is needed: %t", r.method, r.path, !open)
+		ways, said := o.text["security"].([]any)
+		if want := map[door]int{open: 0, signed: 2}[r.door]; said != (r.door != token) || len(ways) != want {
+			t.Errorf("%s %s: the description says %v of what is needed", r.method, r.path, o.text["security"])
 		}
 	}
 }
@@ -250,7 +250,7 @@ func apiScopes(o apiOperationText) []dlq.Scope {
 func scopesThatMay(r route) []dlq.Scope {
 	scopes := []dlq.Scope{}
 	for _, s := range dlq.Scopes {
-		if r.door == token && (dlq.Actor{Kind: dlq.ActorToken, Scopes: []dlq.Scope{s}}).May(r.may) {
+		if r.door != open && (dlq.Actor{Kind: dlq.ActorToken, Scopes: []dlq.Scope{s}}).May(r.may) {
 			scopes = append(scopes, s)
 		}
 	}

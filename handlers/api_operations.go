@@ -304,7 +304,7 @@ func (h *Handlers) outcomes(c echo.Context) error {
 		if err != nil {
 			return bodyError(err)
 		}
-		receipt, err := h.Outcomes.Report(ctx, by, body)
+		receipt, err := h.Outcomes.ReportAt(ctx, by, body, h.reportedAt(c))
 		if err != nil {
 			return err
 		}

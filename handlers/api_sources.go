@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
 	"dlo/dlq"
 	"dlo/web"
@@ -14,6 +15,7 @@ import (
 type apiSource struct {
 	dlq.SourcePolicy
 	Signed        bool        `json:"signed"` // a secret is set; it is never shown
+	OverlapUntil  apiTime     `json:"secret_overlap_until"`
 	Paused        bool        `json:"paused"`
 	PausedBy      string      `json:"paused_by,omitempty"`
 	Running       dlq.Running `json:"running"`
@@ -29,8 +31,16 @@ func (h *Handlers) sourceAnswer(c echo.Context, s dlq.Source) (apiSource, error)
 		return apiSource{}, err
 	}
 	rejected, err := h.Store.CountRejected(c.Request().Context(), s.Name())
-	return apiSource{SourcePolicy: s.Policy, Signed: s.HasSecret, Paused: s.Paused, PausedBy: s.PausedBy, Running: running, Delivered: s.Delivered, Reported: s.Reported,
+	return apiSource{SourcePolicy: s.Policy, Signed: s.HasSecret, OverlapUntil: apiTime(overlapOf(s, h.Now())), Paused: s.Paused, PausedBy: s.PausedBy, Running: running, Delivered: s.Delivered, Reported: s.Reported,
 		LastArrivalAt: apiTime(s.LastArrivalAt), Rejected: rejected}, err
+}
+
+// overlapOf is until when two secrets stand; zero where one does.
+func overlapOf(s dlq.Source, now time.Time) time.Time {
+	if !twoSecrets(s, now) {
+		return time.Time{}
+	}
+	return s.OverlapUntil
 }
 
 func (h *Handlers) visibleSource(c echo.Context) (dlq.Source, error) {

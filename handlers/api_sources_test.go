@@ -25,7 +25,7 @@ func TestAPolicyIsReplacedWholeAndSecretsAreKeptAndNeverShown(t *testing.T) {
 	if second["signed"] != true || second["poison_threshold"] != 3.0 || second["owner"] != nil || second["redrive"].(obj)["rate"] != 50.0 {
 		t.Errorf("what was left out is not the default, or the secret is gone: %v", second)
 	}
-	if kept, err := a.store.RedriveSecret(t.Context(), "wiki"); err != nil || kept != apiSecret {
+	if kept, err := a.store.RedriveSecrets(t.Context(), "wiki"); err != nil || len(kept) != 1 || kept[0] != apiSecret {
 		t.Errorf("the secret was not kept: %v", err)
 	}
 	for _, answer := range []apiAnswer{a.get("/api/v1/sources", dlq.ScopeRead), a.get("/api/v1/sources/wiki", dlq.ScopeRead), a.get("/api/v1/audit?limit=500", dlq.ScopeAdmin)} {

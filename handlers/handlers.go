@@ -38,6 +38,7 @@ type Handlers struct {
 	MaxFetch  int64 // bytes of fetch-and-hash
 	OpenAPI   []byte
 	Wake      func() // tells the dispatcher that there is work; may be nil
+	Live      *Live  // whose streams tell pages what moves; nil: made by Register
 	Regroup   func() // tells whoever moves the documents of a split that there is one; may be nil
 
 	readiness readiness
@@ -130,6 +131,8 @@ type Store interface {
 	Operations(ctx context.Context, before string, limit int) ([]dlq.Operation, error)
 	OpenOperations(ctx context.Context) ([]dlq.Operation, error)
 	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
+	ItemsOfStep(ctx context.Context, operationID string, step int, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
+	ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []string) (map[string][]dlq.ReplayTally, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
 	OperationSteps(ctx context.Context, id string) ([]dlq.OperationStep, error)
@@ -140,6 +143,9 @@ type Store interface {
 	Source(ctx context.Context, name string) (dlq.Source, error)
 	Sources(ctx context.Context) ([]dlq.Source, error)
 	PutSource(ctx context.Context, by dlq.Actor, p dlq.SourcePolicy) (dlq.Source, bool, error)
+	IndexChecked(ctx context.Context, entryID int64) (dlq.IndexChecked, bool, error)
+	UnplacedOutcomes(ctx context.Context, by dlq.Actor, source string, limit int) ([]dlq.UnplacedOutcome, bool, error)
+	EndOverlap(ctx context.Context, by dlq.Actor, name, reason string) (bool, error)
 	PauseSource(ctx context.Context, by dlq.Actor, name string, paused bool, reason string) (bool, error)
 	PauseAll(ctx context.Context, by dlq.Actor, paused bool, reason string) error
 	Paused(ctx context.Context) (string, error)

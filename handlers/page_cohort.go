@@ -41,42 +41,12 @@ func (h *Handlers) cohortPage(c echo.Context) error {
 	if err := h.fillEntryList(ctx, by, &f.entries); err != nil {
 		return err
 	}
-	base, documents := cohortQuery(found.ID, "status:parked"), found.Parked()
-	if _, r, leads := leadingFix(f); leads && r.Query != "" {
-		base, documents = r.Query, r.Documents
-	}
-	if f.one, err = h.oneToRedrive(ctx, by, base, documents, f.known); err != nil {
-		return err
-	}
 	title := titleOf(cohortTitle(found))
 	if f.frame, err = h.layout(c, title, "", components.Link{Text: "Cohorts", Href: "/cohorts"}, components.Link{Text: shortID(firstFingerprint(found))}); err != nil {
 		return err
 	}
-	f.csrf = f.frame.CSRF
+	f.csrf, f.prove.csrf = f.frame.CSRF, f.frame.CSRF
 	return web.Render(c, statusOfSearch(c, f.entries.lost), cohort.Page(newCohortPage(f)))
-}
-
-// oneToRedrive finds the document of a query to redrive before the others: among
-// those with a stored copy, and where there are none, among all.
-func (h *Handlers) oneToRedrive(ctx context.Context, by dlq.Actor, base string, documents int64, known knownSources) (*dlq.Entry, error) {
-	if !by.May(dlq.MayDecide) || documents < 2 {
-		return nil, nil
-	}
-	for _, more := range []string{" has:payload", ""} {
-		q, _ := dlq.ParseQuery(base + more)
-		list, _, err := h.Store.Entries(ctx, by, q, dlq.SortLastSeen, "", oneLooked)
-		if err != nil {
-			return nil, err
-		}
-		readings, err := h.Store.LastReadings(ctx, list)
-		if err != nil {
-			return nil, err
-		}
-		if one := firstToRedrive(list, readings, known); one != nil {
-			return one, nil
-		}
-	}
-	return nil, nil
 }
 
 // firstFingerprint is what people know a cohort by.
@@ -121,6 +91,23 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.pausedBy, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}
+	if err := h.fillPast(ctx, f); err != nil {
+		return err
+	}
+	f.runbook = runbookHTML(f.cohort, f.known, f.notes)
+	fixes, err := h.Store.Fixes(ctx, f.by, []string{id})
+	if err != nil {
+		return err
+	}
+	f.fixes = fixes[id]
+	if f.prove, err = h.cohortProve(ctx, f.by, f.cohort, f.known, f.pausedBy); err != nil {
+		return err
+	}
+	return h.fillArrivals(ctx, f)
+}
+
+// fillPast reads the cohorts in which replays that got past this error failed.
+func (h *Handlers) fillPast(ctx context.Context, f *cohortFacts) error {
 	f.past = map[string]dlq.Cohort{}
 	for _, next := range pastCohorts(f.replays) {
 		c, err := h.Store.Cohort(ctx, f.by, next)
@@ -132,11 +119,5 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 		}
 		f.past[next] = c
 	}
-	f.runbook = runbookHTML(f.cohort, f.known, f.notes)
-	fixes, err := h.Store.Fixes(ctx, f.by, []string{id})
-	if err != nil {
-		return err
-	}
-	f.fixes = fixes[id]
-	return h.fillArrivals(ctx, f)
+	return nil
 }

@@ -28,6 +28,7 @@ func newFixes(f cohortFacts) cohort.Fixes {
 		m.Declare = components.Action{Label: "Declare a fix", Href: cohortHref(f.cohort.ID) + "/fix"}
 	}
 	leading, _, leads := leadingFix(f)
+	leads = leads && !barAsks(f, leading)
 	m.Leads = leads
 	for _, x := range f.fixes {
 		if !x.WithdrawnAt.IsZero() {
@@ -57,7 +58,9 @@ func newFix(f cohortFacts, x dlq.Fix, leads bool) cohort.Fix {
 	r, proposed := x.Proposes()
 	if proposed {
 		m.Heading = fixHeading(name, tests)
-		m.Do, m.Cannot = fixActions(f, r, leads, tests)
+		if !barAsks(f, x) {
+			m.Do, m.Cannot = fixActions(f, r, leads)
+		}
 	}
 	if sum.Returned > 0 {
 		more := ""
@@ -98,7 +101,7 @@ func fixHeading(name string, tests replaySummary) string {
 }
 
 // fixActions lead to the confirmation of what the fix proposes.
-func fixActions(f cohortFacts, r dlq.FixRedrive, leads bool, tests replaySummary) ([]components.Action, string) {
+func fixActions(f cohortFacts, r dlq.FixRedrive, leads bool) ([]components.Action, string) {
 	switch {
 	case !f.by.May(dlq.MayDecide):
 		return nil, roleCannot(f.by.Role)
@@ -114,12 +117,17 @@ func fixActions(f cohortFacts, r dlq.FixRedrive, leads bool, tests replaySummary
 	if !leads {
 		return []components.Action{all}, ""
 	}
-	if f.one == nil || r.Documents < 2 || tests.proven+tests.refuted > 0 {
-		all.Tone, all.Key = components.Primary, "r"
-		return []components.Action{all}, ""
-	}
-	one := components.Action{Label: "Test it on one", Tone: components.Primary, Key: "r", Href: confirmEntryHref(dlq.OperationRedrive, f.one.DLQID, cohortHref(f.cohort.ID)), Why: "The newest whose stored copy tests the code: " + titleOf(f.one.Source+" / "+f.one.DocID)}
-	return []components.Action{one, all}, ""
+	all.Tone, all.Key = components.Primary, "r"
+	return []components.Action{all}, ""
+}
+
+// barAsks says whether the bar asks about a fix already: then that does not ask
+// again.
+func barAsks(f cohortFacts, x dlq.Fix) bool {
+	shown := f.prove.proofs.Shown()
+	return f.prove.showsOperation() || shown.Covers > 0 && slices.ContainsFunc(shown.Step.Moved, func(m dlq.ComponentMove) bool {
+		return m.Component == x.Component && slices.Contains(m.To, x.Version)
+	})
 }
 
 // fixTag is where a fix stands, in words.

@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +32,8 @@ type cohortFacts struct {
 	notes       []dlq.Note
 	decided     dlq.Decided
 	audit       []dlq.AuditRow
-	runbook     string     // HTML, cleaned
-	one         *dlq.Entry // the document to redrive first; nil where none can be
+	runbook     string // HTML, cleaned
+	prove       proveFacts
 	grouping    dlq.Grouping
 	alike       []dlq.Cohort
 	others      map[string]dlq.Cohort // those that the grouping names
@@ -59,7 +58,6 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		State:    cohortState(f.cohort, f.by),
 		Facts:    cohortHeadFacts(f),
 		Notices:  cohortNotices(f),
-		Redrive:  newRedriveForm(f),
 		Runbook:  newRunbook(f),
 		Replays:  newReplays(f),
 		Fixes:    newFixes(f),
@@ -71,6 +69,8 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
 	}
+	f.prove.past = pastLinks(f)
+	m.Prove, m.Live = newProve(f.prove), liveOf(f.prove, cohortHref(f.cohort.ID), cohortRegions)
 	m.VersionsLead = len(m.Replays.Rows) <= fewReplays
 	m.Actions, m.More = cohortActions(f)
 	if len(f.entries.rows) == 0 {
@@ -182,8 +182,8 @@ func cohortNotices(f cohortFacts) []components.Notice {
 	way, waiting := map[string]int{}, map[string]int{}
 	var order []string
 	for _, r := range f.replays {
-		if !r.InFlight() {
-			continue
+		if !r.InFlight() || f.prove.hasOp && r.OperationID == f.prove.op.ID {
+			continue // the bar says it
 		}
 		if way[r.OperationID]+waiting[r.OperationID] == 0 {
 			order = append(order, r.OperationID)
@@ -213,95 +213,6 @@ func cohortNotices(f cohortFacts) []components.Notice {
 	return notices
 }
 
-// newRedriveForm asks for a redrive of what is stuck, or says why there can be
-// none. It leads to the page that confirms it, with the number that stands here.
-func newRedriveForm(f cohortFacts) *components.RedriveForm {
-	c, s := f.cohort, situationOf(f.cohort, f.known, f.replays, f.now)
-	r := &components.RedriveForm{Question: "Does the code that runs now get past this error?", Covered: counted(c.Parked(), "document", "documents") + " stuck", Because: becauseOf(f, s)}
-	if s.fix != "" {
-		r.Question = "Does " + s.fix + " fix it?"
-		r.Others = otherVersions(f)
-	}
-	switch {
-	case c.Parked() == 0:
-		r.Question, r.Covered, r.Others = "Nothing is stuck here now", "", components.Link{}
-		r.None = "So there is nothing to redrive."
-		if seen := summarise(f.replays); seen.seen > 0 {
-			r.None = seen.words() + "."
-		}
-	case !s.hasTarget && s.source != "":
-		r.None = titleOf(s.source) + " has no redrive target, so nothing can be sent."
-		r.NoneLink = components.Link{Text: "Look at its policy", Href: sourceHref(s.source)}
-	case !f.by.May(dlq.MayDecide):
-		r.None = roleCannot(f.by.Role)
-	}
-	if r.None != "" {
-		return r
-	}
-	seen := summarise(f.replays)
-	r.Forecast, r.Next = seen.proof(), pastLinks(f)
-	r.Form = components.Form{
-		ID: "redrive", CSRF: f.csrf, Action: "/confirm", Submit: "Redrive " + grouped(c.Parked()), Tone: components.Primary, Key: "r",
-		Fields: []components.Field{
-			{Name: "action", Value: string(dlq.OperationRedrive)},
-			{Name: "q", Value: cohortQuery(c.ID, "status:parked")},
-			{Name: "expect", Value: strconv.FormatInt(c.Parked(), 10)},
-			{Name: "back", Value: cohortHref(c.ID)},
-		},
-	}
-	if c.Parked() > 1 {
-		r.Form.Submit = "Redrive all " + grouped(c.Parked())
-	}
-	if _, _, leads := leadingFix(f); leads {
-		// The fix that can be tested stands above, with its own buttons.
-		r.Form.Tone, r.Form.Key = components.Plain, ""
-		r.Because = "The fix above says what it is for. This sends everything that is stuck here."
-		return r
-	}
-	if f.one != nil && c.Parked() > 1 {
-		r.One = &components.Action{Label: "Redrive one", Href: confirmEntryHref(dlq.OperationRedrive, f.one.DLQID, cohortHref(c.ID)), Why: "The newest whose stored copy tests the code: " + titleOf(f.one.Source+" / "+f.one.DocID)}
-		if seen.proven+seen.refuted == 0 {
-			// One is a test; all are a bet as long as nothing was tested.
-			r.One.Tone, r.One.Key, r.Form.Tone, r.Form.Key = components.Primary, "r", components.Plain, ""
-		}
-	}
-	return r
-}
-
-// oneLooked is how many of a cohort's newest documents are looked at to find the
-// one to redrive first.
-const oneLooked = 20
-
-// firstToRedrive picks the document whose replay says most: one whose stored copy
-// is of the failure and unchanged at its source, else one of which nothing
-// speaks against that, else any that a redrive would send. One that failed again
-// tells least, and each more of that brings it closer to quarantine. Among alike
-// the first wins, so they come newest first.
-func firstToRedrive(list []dlq.Entry, readings map[int64]dlq.Evidence, known knownSources) *dlq.Entry {
-	var best *dlq.Entry
-	most := 0 // worth so far
-	for i, e := range list {
-		policy := known.byName[e.Source].Policy
-		reading := readings[e.ID].Bytes
-		if policy.Redrive.URL == "" || e.ContentHash == "" || e.Status != dlq.StatusParked || reading == dlq.ReadingGone || e.SameFailures >= policy.PoisonThreshold && !e.Granted {
-			continue
-		}
-		worth := 2
-		switch {
-		case e.SameFailures > 0:
-			worth = 1
-		case e.CopyIsCurrent() && reading == dlq.ReadingUnchanged:
-			worth = 4
-		case e.CopyIsCurrent() && reading != dlq.ReadingChanged && reading != dlq.ReadingMaybeChanged:
-			worth = 3
-		}
-		if worth > most {
-			best, most = &list[i], worth
-		}
-	}
-	return best
-}
-
 // pastLinks lead to the cohorts in which documents that got past this error
 // failed next.
 func pastLinks(f cohortFacts) []components.Link {
@@ -327,44 +238,6 @@ func pastCohorts(replays []dlq.Redrive) []string {
 		}
 	}
 	return ids
-}
-
-// becauseOf says what is known so far, and what a replay would add.
-func becauseOf(f cohortFacts, s situation) string {
-	seen := summarise(f.replays)
-	words := "No replay of this defect yet. Redrive one document first: it tells whether the code that runs now gets past this error."
-	if seen.seen > 0 {
-		words = seen.words() + "."
-	}
-	if s.fix == "" && len(f.cohort.FailedUnder) > 0 && s.parked > 0 {
-		words += " No version that these failed under is known to have been replaced, so a replay may only fail again."
-	}
-	return words
-}
-
-// otherVersions are stuck documents that failed under a version that still
-// runs: a fix that replaced another says nothing of them.
-func otherVersions(f cohortFacts) components.Link {
-	component, _, ok := liveFix(f.cohort, f.known.running)
-	if !ok {
-		return components.Link{}
-	}
-	var n int64
-	var versions []string
-	for _, under := range f.cohort.FailedUnder {
-		if version := under.Versions[component]; f.known.running[under.Source].Has(component, version) {
-			n += under.Parked
-			versions = append(versions, dlq.QuoteValue(version))
-		}
-	}
-	if n == 0 {
-		return components.Link{}
-	}
-	link := components.Link{Text: grouped(n) + " of them under a version that still runs"}
-	if queryable(component) {
-		link.Href = entriesHref(cohortQuery(f.cohort.ID, "status:parked", component+":"+strings.Join(versions, ",")))
-	}
-	return link
 }
 
 // queryable says whether the query language has a key for a component.

@@ -26,82 +26,6 @@ func hiddenFields(f components.Form) map[string]string {
 	return out
 }
 
-func TestTheRedriveFormCarriesItsFilterAndItsCount(t *testing.T) {
-	f := oneCohortFacts()
-	r := newRedriveForm(f)
-	if r.None != "" || r.Question != "Does pdf@3 fix it?" || r.Covered != "409 documents stuck" || r.Form.Submit != "Redrive all 409" || r.Form.Action != "/confirm" || r.Form.CSRF != "token" {
-		t.Errorf("got %+v", r)
-	}
-	fields := hiddenFields(r.Form)
-	for name, want := range map[string]string{"action": "redrive", "q": "cohort:01KB status:parked", "expect": "409", "back": "/cohorts/01KB"} {
-		if fields[name] != want {
-			t.Errorf("%s = %q, want %q", name, fields[name], want)
-		}
-	}
-}
-
-func TestOneDocumentIsOfferedBeforeAllUntilItIsProven(t *testing.T) {
-	f := oneCohortFacts()
-	f.one = &dlq.Entry{DLQID: "01J", Source: "wiki", DocID: "7"}
-	r := newRedriveForm(f)
-	if r.One == nil || r.One.Label != "Redrive one" || r.One.Tone != components.Primary || r.One.Key != "r" || r.Form.Tone != components.Plain || r.Form.Key != "" || r.One.Href != "/confirm?action=redrive&back=%2Fcohorts%2F01KB&id=01J" {
-		t.Errorf("nothing was tested: %+v, %+v", r.One, r.Form)
-	}
-	next := passed()
-	next.Outcome, next.FailedCohort, next.OutcomeCohort = dlq.OutcomeFailed, "01KB", "01KC"
-	f.replays, f.past = []dlq.Redrive{passed(), next}, map[string]dlq.Cohort{"01KC": {ID: "01KC", ErrorType: "RuleError"}}
-	r = newRedriveForm(f)
-	if r.One.Tone == components.Primary || r.Form.Tone != components.Primary || r.Form.Key != "r" || r.Forecast != "2 of 2 replays that tested the code got past this error." || !strings.HasPrefix(r.Because, "2 replays · 1 passed · 1 got past it and failed on another.") || len(r.Next) != 1 || r.Next[0] != (components.Link{Text: "RuleError", Href: "/cohorts/01KC"}) {
-		t.Errorf("proven on two: %+v", r)
-	}
-	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusParked: 1}
-	if r := newRedriveForm(f); r.One != nil || r.Form.Submit != "Redrive 1" {
-		t.Errorf("of one document: %+v", r)
-	}
-}
-
-func TestTheFirstDocumentToRedriveIsTheOneThatTellsMost(t *testing.T) {
-	policy := dlq.DefaultPolicy("wiki")
-	policy.Redrive.URL = "https://pipeline.example.com/redrive"
-	known := knownSources{byName: map[string]dlq.Source{"wiki": {Policy: policy}, "mute": {Policy: dlq.DefaultPolicy("mute")}}}
-	held := func(id int64) dlq.Entry {
-		return dlq.Entry{ID: id, Source: "wiki", Status: dlq.StatusParked, ContentHash: "k", Copy: dlq.CopyHeld}
-	}
-	bare := func(id int64) dlq.Entry { e := held(id); e.Copy = dlq.CopyNever; return e }
-	mute := func(id int64) dlq.Entry { e := held(id); e.Source = "mute"; return e }
-	poison := func(id int64) dlq.Entry { e := held(id); e.SameFailures = policy.PoisonThreshold; return e }
-	again := func(id int64) dlq.Entry { e := held(id); e.SameFailures = 1; return e }
-	keyless := func(id int64) dlq.Entry { e := held(id); e.ContentHash = ""; return e }
-	for _, c := range []struct {
-		name     string
-		list     []dlq.Entry
-		readings map[int64]dlq.Reading
-		want     int64
-	}{
-		{"the newest of alike", []dlq.Entry{held(1), held(2)}, nil, 1},
-		{"a copy before none", []dlq.Entry{bare(1), held(2)}, nil, 2},
-		{"unchanged before not asked", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{2: dlq.ReadingUnchanged}, 2},
-		{"not asked before changed", []dlq.Entry{held(1), held(2)}, map[int64]dlq.Reading{1: dlq.ReadingChanged}, 2},
-		{"one that failed again last", []dlq.Entry{again(1), bare(2)}, map[int64]dlq.Reading{1: dlq.ReadingUnchanged}, 2},
-		{"one that failed again before none", []dlq.Entry{again(1)}, nil, 1},
-		{"gone never", []dlq.Entry{held(1)}, map[int64]dlq.Reading{1: dlq.ReadingGone}, 0},
-		{"what cannot be sent never", []dlq.Entry{mute(1), poison(2), keyless(3), bare(4)}, nil, 4},
-		{"none", nil, nil, 0},
-	} {
-		readings := map[int64]dlq.Evidence{}
-		for id, r := range c.readings {
-			readings[id] = dlq.Evidence{Bytes: r}
-		}
-		got := int64(0)
-		if one := firstToRedrive(c.list, readings, known); one != nil {
-			got = one.ID
-		}
-		if got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
 func TestFailuresStandFirstAmongTheReplays(t *testing.T) {
 	f := oneCohortFacts()
 	for i := range replaysShown + 5 {
@@ -128,33 +52,6 @@ func TestADefectOlderThanTheRegisterSaysSo(t *testing.T) {
 	f := cohortFacts{cohort: dlq.Cohort{FirstSeen: known.Add(-time.Hour), LastSeen: noon}, now: noon}
 	if got := arrivalsSentence(f); got != "Started on 31 Aug 2026, before anything was registered." {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestARedriveThatCannotWorkSaysWhy(t *testing.T) {
-	f := oneCohortFacts()
-	f.by = analyst
-	if r := newRedriveForm(f); !strings.HasPrefix(r.None, "Analysts cannot redrive") {
-		t.Errorf("got %q", r.None)
-	}
-	f = oneCohortFacts()
-	f.known.byName["wiki"] = dlq.Source{Policy: dlq.DefaultPolicy("wiki")}
-	if r := newRedriveForm(f); r.None != "wiki has no redrive target, so nothing can be sent." || r.NoneLink.Href != "/sources/wiki" {
-		t.Errorf("got %q %+v", r.None, r.NoneLink)
-	}
-	f = oneCohortFacts()
-	f.cohort.Counts = map[dlq.Status]int64{dlq.StatusResolved: 3}
-	if r := newRedriveForm(f); r.Question != "Nothing is stuck here now" || r.None != "So there is nothing to redrive." {
-		t.Errorf("got %q", r.None)
-	}
-}
-
-func TestDocumentsUnderAVersionThatStillRunsAreToldApart(t *testing.T) {
-	f := oneCohortFacts()
-	f.known.running["wiki"] = dlq.Running{"parser": {"pdf@2", "pdf@3"}}
-	got := newRedriveForm(f).Others
-	if got.Text != "16 of them under a version that still runs" || got.Href != entriesHref("cohort:01KB status:parked parser:pdf@2") {
-		t.Errorf("got %+v", got)
 	}
 }
 

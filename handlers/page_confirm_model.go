@@ -242,7 +242,7 @@ func redriveNotices(f confirmFacts) []components.Notice {
 			out = append(out, components.Notice{Tone: components.Held, Title: sentence("Redrives of %s are paused by %s", name, s.source.PausedBy), Text: "Its documents wait until they are resumed.", Links: link})
 		}
 		if neverReported(s.source) {
-			out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(s.source), Text: "Without outcomes nobody will know what this redrive did. Choose on its page how they are learnt.", Links: link})
+			out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(s.source), Text: "Without outcomes nobody will know what this redrive did.", Links: []components.Link{outcomesLink(s.source, f.by)}})
 		}
 		if s.source.Policy.Redrive.URL != "" && !s.source.HasSecret {
 			out = append(out, components.Notice{Tone: components.Info, Title: "Deliveries to " + name + " are unsigned.", Links: link})

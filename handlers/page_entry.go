@@ -81,6 +81,11 @@ func (h *Handlers) entryFacts(ctx context.Context, by dlq.Actor, e dlq.Entry, at
 	if f.redrives, err = h.Store.RedrivesOf(ctx, e.ID, entryRedrivesMost); err != nil {
 		return f, err
 	}
+	if f.source.Policy.Outcomes.Mode == dlq.OutcomesCheck && e.Status == dlq.StatusRedriving {
+		if f.checked, _, err = h.Store.IndexChecked(ctx, e.ID); err != nil {
+			return f, err
+		}
+	}
 	if f.said, f.reading, f.asked, err = h.Store.LastProbe(ctx, e); err != nil {
 		return f, err
 	}
@@ -223,6 +228,9 @@ func (h *Handlers) entryNote(c echo.Context) error {
 // characters.
 func formText(c echo.Context, name string, limit int) (string, error) {
 	s := strings.TrimSpace(c.FormValue(name))
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return "", dlq.Invalid("what was sent is no text; nothing was done", dlq.Fault{Pointer: "/" + name, Detail: "text in UTF-8 without NUL expected"})
+	}
 	if utf8.RuneCountInString(s) > limit {
 		return "", dlq.Invalid("what was sent is too long", dlq.Fault{Pointer: "/" + name, Detail: "at most " + grouped(limit) + " characters expected"})
 	}

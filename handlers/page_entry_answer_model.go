@@ -95,6 +95,7 @@ func flyingAnswer(f entryFacts) entry.Answer {
 		if !r.DueAt.IsZero() {
 			a.Why += " The outcome is waited for until " + r.DueAt.UTC().Format("2 Jan 15:04") + " UTC."
 		}
+		a.Why += indexWords(f)
 	}
 	return a
 }

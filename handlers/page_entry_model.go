@@ -31,7 +31,8 @@ type entryFacts struct {
 	notes    []dlq.Note
 	decided  dlq.Decided
 	document entry.Document
-	paused   string // who paused all redrives
+	checked  dlq.IndexChecked // how far the index was asked about the redrive in flight
+	paused   string           // who paused all redrives
 	by       dlq.Actor
 	csrf     string
 	now      time.Time
@@ -225,7 +226,7 @@ func entryNotices(f entryFacts) []components.Notice {
 		out = append(out, components.Notice{Tone: components.Info, Title: fmt.Sprintf("This is episode %d.", f.entry.Episode), Text: "It was seen first on " + dateOf(f.entry.FirstSeen) + ", left, and failed again on " + dateOf(f.entry.OpenedAt) + "."})
 	}
 	if neverReported(f.source) && f.entry.Status.Open() {
-		out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(f.source), Links: []components.Link{{Text: "How shall outcomes be learnt?", Href: sourceHref(f.source.Name())}}})
+		out = append(out, components.Notice{Tone: components.Deadline, Title: neverReportedSentence(f.source), Links: []components.Link{outcomesLink(f.source, f.by)}})
 	}
 	if f.looked.ID != f.failed.ID {
 		out = append(out, components.Notice{Tone: components.Info, Title: fmt.Sprintf("Trace and validation output are those of attempt %d, of %s.", f.looked.Sequence(), dateOf(f.looked.LastSeen)), Links: []components.Link{{Text: "Show the newest", Href: entryHref(f.entry.DLQID)}}})
@@ -242,9 +243,8 @@ func neverReported(s dlq.Source) bool {
 }
 
 // waitsForReports says that only the pipeline can tell what came of a redrive.
-// The index is not asked yet, so a policy that wants it asked waits as well.
 func waitsForReports(s dlq.Source) bool {
-	return s.Policy.Outcomes.Mode == dlq.OutcomesReported || s.Policy.Outcomes.Mode == dlq.OutcomesCheck
+	return s.Policy.Outcomes.Mode == dlq.OutcomesReported
 }
 
 func neverReportedSentence(s dlq.Source) string {

@@ -22,10 +22,11 @@ type operationFacts struct {
 	leftOut   map[dlq.LeftOut]int64
 	outcomes  map[dlq.OutcomeResult]int64
 	items     []operationItem
-	choice    itemChoice // which items are shown
-	after     int64      // the position before the first item
-	more      bool       // items follow
-	hidden    int        // items of sources that the viewer may not see
+	choice    itemChoice  // which items are shown
+	after     int64       // the position before the first item
+	more      bool        // items follow
+	prove     *proveFacts // of a redrive in steps; nil for any other
+	hidden    int         // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
 	csrf      string
@@ -33,10 +34,12 @@ type operationFacts struct {
 }
 
 // itemChoice is which items of an operation are shown: those in a state, or
-// those with an outcome. The zero value is all.
+// those with an outcome; of one step, or of all where that is 0. The zero value
+// is all.
 type itemChoice struct {
 	state   dlq.ItemState
 	outcome dlq.OutcomeResult
+	step    int
 }
 
 // operationItem is an item with its redrive, where it has one.
@@ -73,8 +76,15 @@ func newOperationPage(f operationFacts) operation.Model {
 func newOperationRunning(f operationFacts) operation.Running {
 	o := f.operation
 	r := operation.Running{State: operationTag(o), Why: operationWhy(f), Progress: operationProgress(o, f.outcomes), CSRF: f.csrf, Updated: moment(o.UpdatedAt), Actions: operationActions(f)}
+	r.Live.Regions = operationRegions
 	if !o.State.Ended() {
-		r.Poll = operationHref(o.ID)
+		r.Live.URL = operationHref(o.ID) + "/live"
+	}
+	if f.prove != nil {
+		f.prove.csrf = f.csrf
+		bar := proveOperation(*f.prove)
+		r.Prove, r.Actions = &bar, nil
+		r.Why = "" // the bar says it
 	}
 	r.Counts = operationCounts(f)
 	return r
@@ -264,6 +274,9 @@ func itemsHref(id string, choice itemChoice, after int64) string {
 	if choice.outcome != "" {
 		v.Set("outcome", string(choice.outcome))
 	}
+	if choice.step > 0 {
+		v.Set("step", strconv.Itoa(choice.step))
+	}
 	if after > 0 {
 		v.Set("after", strconv.FormatInt(after, 10))
 	}
@@ -299,7 +312,7 @@ func itemFilters(f operationFacts) []components.Chip {
 			}
 		}
 	}
-	return chips
+	return append(chips, stepFilters(f)...)
 }
 
 func itemsPager(f operationFacts) components.Pager {
@@ -320,7 +333,7 @@ var itemTones = map[dlq.ItemState]components.Tone{dlq.ItemWaiting: components.Qu
 
 func newOperationItem(i operationItem, now time.Time) operation.Item {
 	it := i.item
-	out := operation.Item{Document: shown(it.DocID), Source: web.VisibleText(it.Source), Href: entryHref(it.DLQID), Step: "1", State: components.Tag{Text: itemStateWords[it.State], Tone: itemTones[it.State]}, Why: sentence("%s", leftOutWords[it.Why])}
+	out := operation.Item{Document: shown(it.DocID), Source: web.VisibleText(it.Source), Href: entryHref(it.DLQID), Step: strconv.Itoa(max(it.Step, 1)), State: components.Tag{Text: itemStateWords[it.State], Tone: itemTones[it.State]}, Why: sentence("%s", leftOutWords[it.Why])}
 	if it.DocID == "" {
 		out.Document = shown(it.DLQID) // it is not here any more
 	}

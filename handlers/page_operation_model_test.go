@@ -43,8 +43,8 @@ func TestTheBrakesOfAnOperationAreThoseThatWork(t *testing.T) {
 				t.Errorf("%s has a button %q that the rules refuse", c.state, a.Label)
 			}
 		}
-		if poll := newOperationRunning(f).Poll; (poll == "") != c.state.Ended() {
-			t.Errorf("%s: asks again at %q", c.state, poll)
+		if live := newOperationRunning(f).Live.URL; (live == "") != c.state.Ended() {
+			t.Errorf("%s: asks again at %q", c.state, live)
 		}
 	}
 }

@@ -87,6 +87,9 @@ func (h *Handlers) operationPage(c echo.Context) error {
 	if f.paused, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}
+	if err := h.fillProve(ctx, by, &f); err != nil {
+		return err
+	}
 	if web.IsFragment(c.Request()) {
 		f.csrf = h.Sessions.CSRFToken(c)
 		progress := operation.ProgressRegion(newOperationRunning(f))
@@ -108,7 +111,14 @@ func (h *Handlers) operationPage(c echo.Context) error {
 // readItems reads a page of an operation's items, each with its redrive.
 func (h *Handlers) readItems(c echo.Context, f *operationFacts) error {
 	ctx := c.Request().Context()
-	f.choice = itemChoice{dlq.ItemState(c.QueryParam("state")), dlq.OutcomeResult(c.QueryParam("outcome"))}
+	f.choice = itemChoice{state: dlq.ItemState(c.QueryParam("state")), outcome: dlq.OutcomeResult(c.QueryParam("outcome"))}
+	if s := c.QueryParam("step"); s != "" {
+		step, err := strconv.Atoi(s)
+		if err != nil || step < 1 || step > f.operation.Rest() {
+			return dlq.Errorf(dlq.KindNotFound, "the operation has no such step")
+		}
+		f.choice.step = step
+	}
 	if f.choice.state != "" && !slices.Contains(dlq.ItemStates, f.choice.state) {
 		return dlq.Errorf(dlq.KindNotFound, "items have no such state")
 	}
@@ -122,7 +132,7 @@ func (h *Handlers) readItems(c echo.Context, f *operationFacts) error {
 		}
 		f.after = after
 	}
-	items, err := h.Store.Items(ctx, f.operation.ID, f.choice.state, f.choice.outcome, f.after, itemsShown+1)
+	items, err := h.Store.ItemsOfStep(ctx, f.operation.ID, f.choice.step, f.choice.state, f.choice.outcome, f.after, itemsShown+1)
 	if err != nil {
 		return err
 	}
@@ -190,10 +200,7 @@ func (h *Handlers) operationMove(to dlq.OperationState) echo.HandlerFunc {
 			return err
 		}
 		h.wake()
-		if err := web.AddFlash(c, flash); err != nil {
-			return err
-		}
-		return web.Redirect(c, operationHref(o.ID))
+		return backTo(c, o.ID, flash)
 	}
 }
 

@@ -29,6 +29,9 @@ func (h *Handlers) sourcePage(c echo.Context) error {
 	if f.refused, err = h.Store.Rejected(ctx, s.Name(), rejectedShown); err != nil {
 		return err
 	}
+	if f.unplaced, f.moreUnplaced, err = h.Store.UnplacedOutcomes(ctx, by, s.Name(), unplacedShown); err != nil {
+		return err
+	}
 	if s.Policy.Runbook != "" {
 		// One that was stored by a way without the caps of Markdown is said to
 		// be unreadable rather than taking the page along.

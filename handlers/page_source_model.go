@@ -20,17 +20,19 @@ const (
 // sourcePageFacts is what the page of one source is made from.
 type sourcePageFacts struct {
 	sourceFacts
-	runs        []dlq.Deployment // that run now, by component
-	history     []dlq.Deployment // a page, newest first
-	historyFrom string           // the cursor of that page; empty: the first
-	historyNext string
-	seen        []dlq.SeenVersion // that failures name and nobody registered
-	refused     []dlq.RejectedEnvelope
-	runbook     string // rendered and cleaned; empty without one
-	noRunbook   string // why a runbook that is there is not shown
-	by          dlq.Actor
-	csrf        string
-	now         time.Time
+	runs         []dlq.Deployment // that run now, by component
+	history      []dlq.Deployment // a page, newest first
+	historyFrom  string           // the cursor of that page; empty: the first
+	historyNext  string
+	seen         []dlq.SeenVersion // that failures name and nobody registered
+	refused      []dlq.RejectedEnvelope
+	unplaced     []dlq.UnplacedOutcome // reports that belong to nothing, newest first
+	moreUnplaced bool
+	runbook      string // rendered and cleaned; empty without one
+	noRunbook    string // why a runbook that is there is not shown
+	by           dlq.Actor
+	csrf         string
+	now          time.Time
 }
 
 // newSourcePage shapes one source.
@@ -39,7 +41,7 @@ func newSourcePage(f sourcePageFacts) source.Model {
 	href := sourceHref(s.Name())
 	m := source.Model{
 		Name: web.VisibleText(s.Name()), Facts: sourceHeadFacts(f), Actions: sourceActions(f), Notices: sourceNotices(f), Never: newNever(f), Ladder: newLadder(f),
-		Policy: policyGroups(s), Register: newRegister(f), Rejected: newRejected(f), Runbook: components.Markdown{SanitisedHTML: f.runbook},
+		Policy: policyGroups(f), Register: newRegister(f), Rejected: newRejected(f), Unplaced: newUnplaced(f.unplaced, f.moreUnplaced), Runbook: components.Markdown{SanitisedHTML: f.runbook},
 		NoBook: "Nothing is written. Say whom to ask and what helped.", Edit: "changed with dlo source apply",
 	}
 	if s.Paused {
@@ -98,39 +100,13 @@ func sourceNotices(f sourcePageFacts) []components.Notice {
 	} else if !s.HasSecret {
 		out = append(out, components.Notice{Tone: components.Deadline, Title: "Redrives go unsigned.", Text: "Set redrive.secret (whsec_ and base64) so that the pipeline can tell them from anybody's."})
 	}
+	out = append(out, secretNotice(f)...)
 	if !s.Policy.Probe.Configured() {
 		out = append(out, components.Notice{Tone: components.Info, Title: "This source cannot be asked what its documents are now.", Text: "Their bytes are unknown unless the stored copy is sent. Set probe.url in its policy."})
 	} else if s.Policy.Probe.Fetch == dlq.FetchAlways {
 		out = append(out, components.Notice{Tone: components.Info, Title: "We compare the bytes themselves.", Text: "Each question fetches the document and takes its digest."})
 	}
 	return out
-}
-
-// newNever asks how outcomes shall be learnt of a pipeline that never reported.
-func newNever(f sourcePageFacts) *source.Never {
-	if !neverReported(f.source) {
-		return nil
-	}
-	n := &source.Never{CSRF: f.csrf, Sentence: neverReportedSentence(f.source) + " How shall we find out?"}
-	if !f.by.May(dlq.MaySetPolicy) {
-		n.Sentence += " A manager can choose."
-		return n
-	}
-	href := sourceHref(f.source.Name()) + "/outcomes"
-	labels := []struct {
-		mode  dlq.OutcomeMode
-		label string
-		why   string
-	}{
-		{dlq.OutcomesReported, "It will report", "POST /api/v1/outcomes, with the redrive_id that it was sent"},
-		{dlq.OutcomesResponse, "Its answer is the outcome", "A 2xx of the target counts as the commit"},
-		{dlq.OutcomesAssumed, "Silence counts as done", "No answer within the time-out resolves the document"},
-	}
-	for _, l := range labels {
-		a := components.Action{Label: l.label, Href: href, Why: l.why, Current: f.source.Policy.Outcomes.Mode == l.mode, Fields: []components.Field{{Name: "mode", Value: string(l.mode)}}}
-		n.Choices = append(n.Choices, a)
-	}
-	return n
 }
 
 // newLadder is the steps, each done or what one would get with the snippet to
@@ -171,7 +147,8 @@ const notYet = "not acted on yet"
 
 // policyGroups shows the policy; secrets are said to be there or not, and what is
 // kept without effect is said to be so.
-func policyGroups(s dlq.Source) []source.Group {
+func policyGroups(f sourcePageFacts) []source.Group {
+	s, now := f.source, f.now
 	p := s.Policy
 	kv := func(key, value string) components.KV { return components.KV{Key: key, Value: shown(value)} }
 	idle := func(key, value string) components.KV {
@@ -189,12 +166,22 @@ func policyGroups(s dlq.Source) []source.Group {
 		}
 	}
 	learnt := kv("Learnt", outcomeModeWords[p.Outcomes.Mode])
-	if p.Outcomes.Mode == dlq.OutcomesCheck {
-		learnt.Note = notYet + "; treated as reported by the pipeline"
+	if f.by.May(dlq.MaySetPolicy) {
+		learnt.Href = outcomesHref(s)
 	}
 	outcomes := []components.KV{learnt, kv("Waited for", p.Outcomes.Timeout.String())}
 	if p.Outcomes.CheckURL != "" {
-		outcomes = append(outcomes, components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true, Note: notYet})
+		asked := components.KV{Key: "Asked at", Value: shown(p.Outcomes.CheckURL), Mono: true}
+		if p.Outcomes.Mode != dlq.OutcomesCheck {
+			asked.Note = "not asked, while outcomes are learnt otherwise"
+		}
+		outcomes = append(outcomes, asked, kv("Version from", p.Outcomes.CheckFrom))
+		if p.Outcomes.CheckSeqFrom != "" {
+			outcomes = append(outcomes, kv("ingest_seq from", p.Outcomes.CheckSeqFrom))
+		}
+		for _, name := range sortedKeys(p.Outcomes.CheckHeaders) {
+			outcomes = append(outcomes, components.KV{Key: "Header " + shownLine(name, 60).String(), Value: shownLine(p.Outcomes.CheckHeaders[name], 120), Mono: true})
+		}
 	}
 	alerts := kv("Alerts go to", "nobody")
 	if p.Alerts.URL != "" {
@@ -202,7 +189,7 @@ func policyGroups(s dlq.Source) []source.Group {
 	}
 	return []source.Group{
 		{Name: "Redrive", Rows: []components.KV{target, kv("Which bytes", modeLabels[policyMode(p)]), kv("Pace", fmt.Sprintf("%g deliveries a second, %s in flight", p.Redrive.Rate, grouped(p.Redrive.Concurrency))),
-			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), kv("Secret", map[bool]string{true: "set", false: "not set"}[s.HasSecret])}},
+			kv("Tried again", fmt.Sprintf("after %s up to %s, for %s", p.Redrive.Retry.First, p.Redrive.Retry.Max, p.Redrive.Retry.Budget)), secretWords(s, now)}},
 		{Name: "Document now", Rows: probe},
 		{Name: "Outcomes", Rows: outcomes},
 		{Name: "Retention", Rows: []components.KV{kv("Queue", p.Retention.EntryTTL.String()+", at most "+p.Retention.MaxTTL.String()), idle("Copies", p.Retention.PayloadTTL.String()), idle("Records", p.Retention.RecordTTL.String())}},

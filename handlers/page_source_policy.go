@@ -91,20 +91,6 @@ func (h *Handlers) sourcePutRunbook(c echo.Context) error {
 	return err
 }
 
-// sourceOutcomes is POST /sources/{name}/outcomes: how outcomes are learnt.
-func (h *Handlers) sourceOutcomes(c echo.Context) error {
-	s, err := h.visibleSource(c)
-	if err != nil {
-		return err
-	}
-	policy := s.Policy
-	policy.Outcomes.Mode = dlq.OutcomeMode(c.FormValue("mode"))
-	if faults := policy.Validate(); len(faults) > 0 {
-		return dlq.Invalid("the choice was not understood; nothing was changed", faults...)
-	}
-	return h.saveSource(c, policy, "Outcomes of "+titleOf(s.Name())+": "+outcomeModeWords[policy.Outcomes.Mode]+".")
-}
-
 func (h *Handlers) saveSource(c echo.Context, policy dlq.SourcePolicy, said string) error {
 	by, _ := web.ActorOf(c)
 	if _, _, err := h.Store.PutSource(c.Request().Context(), by, policy); err != nil {

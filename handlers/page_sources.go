@@ -31,6 +31,15 @@ func (h *Handlers) sourcesPage(c echo.Context) error {
 		list = append(list, f)
 	}
 	m := newSourcesPage(list, h.Now())
+	nameless, more, err := h.Store.UnplacedOutcomes(ctx, by, "", unplacedShown)
+	if err != nil {
+		return err
+	}
+	if len(nameless) > 0 {
+		u := newUnplaced(nameless, more)
+		u.Lead = "They name no source. " + u.Lead
+		m.Unplaced = &u
+	}
 	if m.Layout, err = h.layout(c, "Sources", ""); err != nil {
 		return err
 	}

@@ -107,9 +107,6 @@ func reportsTag(s dlq.Source) components.Tag {
 	if neverReported(s) {
 		return components.Tag{Text: "never reported", Tone: components.Deadline, Title: neverReportedSentence(s)}
 	}
-	if s.Policy.Outcomes.Mode == dlq.OutcomesCheck {
-		return components.Tag{Text: outcomeModeWords[dlq.OutcomesCheck], Tone: components.Deadline, Title: capital(notYet) + "; treated as reported by the pipeline"}
-	}
 	return components.Tag{Text: outcomeModeWords[s.Policy.Outcomes.Mode], Tone: components.Plain}
 }
 

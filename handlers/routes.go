@@ -18,6 +18,7 @@ const (
 	open    door = "open"    // nobody needs to be known
 	session door = "session" // a person who is signed in, with a cookie
 	token   door = "token"   // a program, with a bearer token
+	signed  door = "signed"  // a program, with a bearer token or the signature of a redrive's source
 )
 
 // route is one line of the tables below: who may call what. A route that is in
@@ -34,6 +35,9 @@ type route struct {
 // Register puts every route behind its door.
 func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 	bearer := web.Bearer(tokens, h.Now)
+	if h.Live == nil {
+		h.Live = NewLive(h.Store)
+	}
 	for _, r := range h.routes() {
 		chain := []echo.MiddlewareFunc{plainParams}
 		switch r.door {
@@ -41,6 +45,8 @@ func (h *Handlers) Register(e *echo.Echo, tokens web.TokenLookup) {
 			chain = append(chain, h.Sessions.Middleware)
 		case token:
 			chain = append(chain, bearer)
+		case signed:
+			chain = append(chain, h.tokenOrSignature(bearer))
 		}
 		if r.may != "" {
 			chain = append(chain, web.Require(r.may))
@@ -106,7 +112,7 @@ func (h *Handlers) apiRoutes() []route {
 		{open, get, "/api/v1/payloads/:sha256", "", h.linkedPayload, []echo.MiddlewareFunc{web.HidePath}},
 		{token, get, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookup, nil},
 		{token, post, "/api/v1/dead-letters/lookup", dlq.MayPark, h.lookupBatch, nil},
-		{token, post, "/api/v1/outcomes", dlq.MayReport, h.outcomes, batch},
+		{signed, post, "/api/v1/outcomes", dlq.MayReport, h.outcomes, batch},
 		{token, post, "/api/v1/deployments", dlq.MayReport, h.deployment, nil},
 
 		{token, get, "/api/v1/dead-letters", dlq.MaySee, h.listEntries, nil},
@@ -157,6 +163,7 @@ func (h *Handlers) apiRoutes() []route {
 		{token, get, "/api/v1/sources/:name", dlq.MaySee, h.showSource, nil},
 		{token, get, "/api/v1/sources/:name/deployments", dlq.MaySee, h.listDeployments, nil},
 		{token, put, "/api/v1/sources/:name", dlq.MaySetPolicy, h.putSource, nil},
+		{token, post, "/api/v1/sources/:name/secret/end", dlq.MaySetPolicy, h.endOverlap, nil},
 		{token, post, "/api/v1/sources/:name/pause", dlq.MayPause, h.pauseSource(true), nil},
 		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
 		{token, get, "/api/v1/reports/versions", dlq.MaySee, h.versionReport, nil},

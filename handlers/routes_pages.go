@@ -42,6 +42,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDisposePage, nil},
 		{session, post, "/cohorts/:id/dispose", dlq.MayNote, h.cohortDispose, nil},
 
+		{session, get, "/cohorts/:id/live", dlq.MaySee, h.cohortLive, nil},
+		{session, post, "/cohorts/:id/redrive", dlq.MayDecide, h.cohortRedrive, nil},
 		{session, get, "/cohorts/:id/grouping", dlq.MaySee, h.cohortGrouping, nil},
 		{session, get, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitPage, nil},
 		{session, post, "/cohorts/:id/split", dlq.MayDecide, h.cohortSplitForm, nil},
@@ -80,6 +82,9 @@ func (h *Handlers) pageRoutes() []route {
 
 		{session, get, "/operations", dlq.MaySee, h.operationsPage, nil},
 		{session, get, "/operations/:id", dlq.MaySee, h.operationPage, nil},
+		{session, get, "/operations/:id/live", dlq.MaySee, h.operationLive, nil},
+		{session, post, "/operations/:id/next", dlq.MayDecide, h.operationNext, nil},
+		{session, post, "/operations/:id/go-on", dlq.MayDecide, h.operationGoOn, nil},
 		{session, post, "/operations/:id/pause", dlq.MayPause, h.operationMove(dlq.OperationPaused), nil},
 		{session, post, "/operations/:id/resume", dlq.MayDecide, h.operationMove(dlq.OperationRunning), nil},
 		{session, post, "/operations/:id/cancel", dlq.MayDecide, h.operationMove(dlq.OperationCancelled), nil},
@@ -92,10 +97,12 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/sources/:name", dlq.MaySee, h.sourcePage, nil},
 		{session, get, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePolicy, nil},
 		{session, post, "/sources/:name/policy", dlq.MaySetPolicy, h.sourcePutPolicy, nil},
+		{session, get, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomesPage, nil},
 		{session, post, "/sources/:name/outcomes", dlq.MaySetPolicy, h.sourceOutcomes, nil},
 		{session, post, "/sources/:name/deployments", dlq.MaySetPolicy, h.sourceDeployment, nil},
 		{session, get, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourceRunbook, nil},
 		{session, post, "/sources/:name/runbook", dlq.MayEditRunbook, h.sourcePutRunbook, nil},
+		{session, post, "/sources/:name/secret/end", dlq.MaySetPolicy, h.sourceEndOverlap, nil},
 		{session, post, "/sources/:name/pause", dlq.MayPause, h.sourcePause(true), nil},
 		{session, post, "/sources/:name/resume", dlq.MayPause, h.sourcePause(false), nil},
 

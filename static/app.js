@@ -87,6 +87,7 @@
     if (list && search && search !== document.activeElement) search.value = list.dataset.query;
   });
   document.addEventListener("htmx:load", (event) => prepare(event.detail.elt));
+  document.addEventListener("dlo:drawn", (event) => prepare(event.detail));
 
   // --- Times: the viewer's zone on the page, UTC on hover
 

@@ -1,5 +1,5 @@
 // Package static holds the files that every page asks for: two style sheets,
-// three small scripts, an icon and htmx. It knows their content and the address
+// four small scripts, an icon and htmx. It knows their content and the address
 // that changes with it; how they are served (types, caching, headers) is left
 // to whoever has the HTTP server.
 package static
@@ -15,7 +15,7 @@ import (
 
 // FS holds the files under the names that URL takes.
 //
-//go:embed app.css screens.css app.js search.js theme.js icon.svg vendor/htmx-2.0.11.min.js
+//go:embed app.css screens.css app.js live.js search.js theme.js icon.svg vendor/htmx-2.0.11.min.js
 var FS embed.FS
 
 // HTMX is the name of the vendored htmx. The version is pinned: 4.x reads
@@ -28,7 +28,7 @@ const Prefix = "/static/"
 var urls = map[string]string{} // name → path
 
 func init() {
-	for _, name := range []string{"app.css", "screens.css", "app.js", "search.js", "theme.js", "icon.svg", HTMX} {
+	for _, name := range []string{"app.css", "screens.css", "app.js", "live.js", "search.js", "theme.js", "icon.svg", HTMX} {
 		content, err := FS.ReadFile(name)
 		if err != nil {
 			panic(fmt.Sprintf("static: %v", err)) // cannot happen: the compiler embeds the same list

@@ -37,9 +37,11 @@ type App struct {
 	server   *web.Server
 	runner   *redrive.Runner
 	sweeper  *sweep.Runner
+	checker  *sweep.Runner // asks the indexes of sources, which may take its time
 	indexer  *sweep.TextIndexer
 	regroup  *regroup.Runner
 	tokens   *tokenLookup
+	live     *handlers.Live
 	setup    string // the link by which the first person is made; empty where somebody is there
 	base     *url.URL
 }
@@ -63,6 +65,11 @@ func openApp(ctx context.Context, config serveConfig, log *slog.Logger) (_ *App,
 	if voided > 0 {
 		log.Warn("operations were voided whose membership was being written when the server stopped", "count", voided)
 	}
+	if n, err := a.stores.db.EndLeases(ctx); err != nil {
+		return nil, err
+	} else if n > 0 {
+		log.Info("deliveries go on that were under way when the server stopped", "count", n)
+	}
 	if a.listener, err = net.Listen("tcp", config.Listen); err != nil {
 		return nil, fmt.Errorf("--listen %q: %w", config.Listen, err)
 	}
@@ -81,10 +88,12 @@ func (a *App) wire() error {
 	store, payloads := a.stores.db, a.stores.payloads
 	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
 	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
-	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second, IdlePerHost: 256}), time.Now),
+	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second, IdlePerHost: 256}), time.Now))
+	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
 	sessions, err := web.NewSessions(web.SessionsConfig{Rows: sessionRows{store}, People: store.Person, PublicURL: a.base})
@@ -99,8 +108,9 @@ func (a *App) wire() error {
 	if err != nil {
 		return fmt.Errorf("make the server: %w", err)
 	}
-	h := &handlers.Handlers{Store: store, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
-		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
+	a.live = handlers.NewLive(store)
+	h := &handlers.Handlers{Store: store, Live: a.live, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
+		Redrives: &redrive.Planner{Store: redrives, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: redrives, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
 	a.tokens = newTokenLookup(store)
@@ -118,9 +128,11 @@ func (a *App) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
+	background.Go(func() { a.checker.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
 	background.Go(func() { a.regroup.Run(work) })
 	background.Go(func() { a.tokens.run(work) })
+	defer context.AfterFunc(ctx, a.live.Close)() // the server waits for its streams
 	err := a.server.Serve(ctx, a.listener)
 	stop()
 	background.Wait()
@@ -179,6 +191,7 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Dispositions(s.db),
 		sweep.Verdicts(s.db),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
+		sweep.Forget("secrets that were replaced", func(ctx context.Context, _ time.Time) (int, error) { return s.db.EndOverlaps(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {
 			n, err := s.db.ForgetSessions(ctx, now.Add(-24*time.Hour))
 			return int(n), err

@@ -237,5 +237,16 @@ func (samplePipelineCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	options.Worker = []string{self, "sample-pipeline-worker"}
 	return pipeline.Run(ctx, options, os.Stdout)
 }
+
+type samplePipelineWorkerCommand struct{}
+
+// Run is a worker of the sample pipeline: a process with little memory, which a
+// document may kill.
+func (samplePipelineWorkerCommand) Run() error { return pipeline.RunWorker(os.Stdin, os.Stdout) }

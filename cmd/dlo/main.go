@@ -24,12 +24,15 @@ type commands struct {
 	Source  sourceCommand  `cmd:"" help:"Apply and show the policies of sources."`
 	Export  exportCommand  `cmd:"" help:"Write every document of a query to standard output, as NDJSON or CSV."`
 	Import  importCommand  `cmd:"" help:"Park the envelopes of files of NDJSON, as a pipeline would."`
+	Target  targetCommand  `cmd:"" help:"Check that a redrive target keeps its promises."`
 	Sweep   sweepCommand   `cmd:"" help:"Do one sweep now, and print what each step did."`
 	Check   checkCommand   `cmd:"" help:"Check database, payloads, counters and audit trail."`
 	Audit   auditCommand   `cmd:"" help:"Print the head of the audit trail, or verify it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	SamplePipeline samplePipelineCommand `cmd:"" hidden:"" help:"The sample pipeline of the demo, as a process of its own."`
+
+	SamplePipelineWorker samplePipelineWorkerCommand `cmd:"" hidden:"" help:"A worker of the sample pipeline, as a process of its own."`
 }
 
 func main() {
@@ -54,6 +57,10 @@ var errFaults = errors.New("faults were found")
 func fail(err error) {
 	if !errors.Is(err, errFaults) {
 		fmt.Fprintln(os.Stderr, "dlo:", err)
+	}
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
 }

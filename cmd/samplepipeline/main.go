@@ -14,6 +14,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == pipeline.WorkerArgument {
+		if err := pipeline.RunWorker(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "samplepipeline:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	options, err := pipeline.OptionsFrom(os.Args[1:], os.Getenv, os.Stderr)

@@ -1,7 +1,12 @@
 package client
 
 import (
+	"context"
 	"errors"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
 
 	"dlo/dlq"
 )
@@ -17,6 +22,10 @@ func (e *ClassifiedError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the error that was classified.
 func (e *ClassifiedError) Unwrap() error { return e.Err }
+
+// FailureClass gives the class. Any error of a chain may have this method: a
+// pipeline's own error types need no wrapping then.
+func (e *ClassifiedError) FailureClass() dlq.FailureClass { return e.Class }
 
 // Encrypted says that the document cannot be read without a key: permanent_input.
 func Encrypted(err error) error { return classified(dlq.ClassPermanentInput, err) }
@@ -35,18 +44,44 @@ func Contract(err error) error { return classified(dlq.ClassDownstreamContract, 
 // Transient says that the environment failed, and waiting can help: transient.
 func Transient(err error) error { return classified(dlq.ClassTransient, err) }
 
-// ClassOf gives the class of the outermost classified error in the chain, and
-// "" where none was classified. A server error and an unreachable server (see
-// Error and UnreachableError) are transient without being told.
-func ClassOf(err error) dlq.FailureClass {
-	var c *ClassifiedError
-	if errors.As(err, &c) {
-		return c.Class
+// Answered classifies by the status that a source answered with: 408, 425, 429
+// and 5xx are transient, and any other leaves the error as it is.
+func Answered(status int, err error) error {
+	switch {
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
+		return Transient(err)
 	}
-	if retryable(err) {
+	return err
+}
+
+// ClassOf gives the class of the outermost error of the chain that knows its
+// own. Where none does, what the environment says is transient without being
+// told: a time-out, a connection that was refused or reset, a server's error and
+// an unreachable server (see Error and UnreachableError). Else it is "".
+func ClassOf(err error) dlq.FailureClass {
+	var c interface{ FailureClass() dlq.FailureClass }
+	if errors.As(err, &c) {
+		return c.FailureClass()
+	}
+	if retryable(err) || environmental(err) {
 		return dlq.ClassTransient
 	}
 	return ""
+}
+
+// environmental says whether the world around failed, and not the document.
+func environmental(err error) bool {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return true
+	}
+	for _, sign := range []error{context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ECONNABORTED,
+		syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 func classified(class dlq.FailureClass, err error) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"dlo/dlq"
@@ -47,6 +45,10 @@ type Redrive struct {
 	RedriveCount    int    `json:"redrive_count"`
 	Attempts        int    `json:"attempts"`
 	ReplyTo         string `json:"reply_to"`
+
+	// Test says that somebody checks the target, and that this is no document:
+	// answer what would come of it, and commit nothing.
+	Test bool `json:"test"`
 }
 
 // Erasure tells the pipeline that a document was erased, so that it lets go of
@@ -61,9 +63,6 @@ type Erasure struct {
 // ErrSignature is the error of a delivery that is not proven to come from the
 // server: answer 401 and do nothing.
 var ErrSignature = errors.New("client: the delivery's signature is not valid")
-
-// tolerance is how far a delivery's timestamp may lie from now, either way.
-const tolerance = 5 * time.Minute
 
 // Verifier checks deliveries as Standard Webhooks 1.0 has it: the header
 // webhook-signature holds, separated by blanks, one or more v1 signatures, each
@@ -135,58 +134,39 @@ func (v Verifier) verify(header http.Header, body []byte) error {
 	if v.Now != nil {
 		now = v.Now()
 	}
-	id, stamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if id == "" || err != nil {
-		return fmt.Errorf("%w: webhook-id or webhook-timestamp is missing", ErrSignature)
+	if len(v.Secrets) == 0 {
+		return errors.New("client: no webhook secret is given, so no delivery can be verified")
 	}
-	if age := now.Sub(time.Unix(seconds, 0)); age > tolerance || age < -tolerance {
-		return fmt.Errorf("%w: its timestamp is more than %s from this machine's clock", ErrSignature, tolerance)
-	}
-	keys, err := signingKeys(v.Secrets)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		mac := hmac.New(sha256.New, key)
-		fmt.Fprintf(mac, "%s.%s.", id, stamp)
-		mac.Write(body)
-		if signedWith(mac.Sum(nil), header.Get("webhook-signature")) {
-			return nil
+	for _, secret := range v.Secrets {
+		if !dlq.ValidSecret(secret) {
+			return fmt.Errorf("client: %w", dlq.ErrSecret)
 		}
+	}
+	at, err := dlq.CheckSignature(header, body, v.Secrets, now)
+	switch age := now.Sub(at).Abs(); {
+	case err == nil:
+		return nil
+	case at.IsZero():
+		return fmt.Errorf("%w: webhook-id or webhook-timestamp is missing", ErrSignature)
+	case age > dlq.SignatureTolerance:
+		return fmt.Errorf("%w: its timestamp is more than %s from this machine's clock", ErrSignature, dlq.SignatureTolerance)
 	}
 	return fmt.Errorf("%w: no signature fits", ErrSignature)
 }
 
-// signedWith says whether one of the signatures is the digest. Each is compared
-// in constant time.
-func signedWith(digest []byte, signatures string) bool {
-	for _, s := range strings.Fields(signatures) {
-		encoded, isV1 := strings.CutPrefix(s, "v1,")
-		if !isV1 {
-			continue
-		}
-		given, err := base64.StdEncoding.DecodeString(encoded)
-		if err == nil && hmac.Equal(given, digest) {
-			return true
-		}
+// Sign signs a message of the pipeline's own with a secret, as deliveries are
+// signed: it sets webhook-id, webhook-timestamp and webhook-signature. A report
+// that is signed so needs no token where it names a redrive of the secret's
+// source. The id is the message's, and stays the same when it is sent again.
+func Sign(h http.Header, secret, id string, now time.Time, body []byte) error {
+	signature, err := dlq.Signature(secret, id, now, body)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
 	}
-	return false
-}
-
-func signingKeys(secrets []string) ([][]byte, error) {
-	var keys [][]byte
-	for _, secret := range secrets {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, errors.New("client: a webhook secret must be whsec_ and the base64 of 24 to 64 bytes")
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
-		return nil, errors.New("client: no webhook secret is given, so no delivery can be verified")
-	}
-	return keys, nil
+	h.Set("webhook-id", id)
+	h.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+	h.Set("webhook-signature", signature)
+	return nil
 }
 
 // ErrDigest says that bytes are not those whose digest was given.

@@ -30,6 +30,8 @@ var goWorkFrames = []string{"main.parse@main", "main.main@main"}
 
 func TestGoPanicFormsAreRead(t *testing.T) {
 	checkGo(t, map[string]goCase{
+		"a closure of a method that was inlined into another": {"panic: open lease: EOF\n\ngoroutine 1 [running]:\nmain.(*Queue).next.(*Worker).run.func1(0xc000012345)\n\t/srv/worker.go:9 +0x1\n" + goWork, "panic", "open lease: EOF",
+			append([]string{"main.(*Worker).run.func@main"}, goWorkFrames...)},
 		"an error value":          {"panic: open lease: EOF\n\ngoroutine 1 [running]:\n" + goWork, "panic", "open lease: EOF", goWorkFrames},
 		"a value of another type": {"panic: main.Problem{Code:7}\n\ngoroutine 1 [running]:\n" + goWork, "panic", "main.Problem{Code:7}", goWorkFrames},
 		"recovered and raised again, as Go 1.23 says it": {"panic: bad magic [recovered, repanicked]\n\ngoroutine 1 [running]:\nmain.handle.func1()\n\t/srv/main.go:8 +0x1\npanic({0x1, 0x2})\n\t/usr/local/go/src/runtime/panic.go:785 +0x1\n" + goWork,

@@ -50,10 +50,10 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if leftOut != "" {
 		return r.o.Store.LeaveOut(record, p.redrive, leftOut)
 	}
-	secret, known := ahead.secrets[src.Name()]
+	secrets, known := ahead.secrets[src.Name()]
 	if !known {
-		if secret, err = r.o.Store.RedriveSecret(record, src.Name()); err != nil {
-			return r.notNow(record, src, claimed, fmt.Errorf("read the secret of %s: %w", src.Name(), err))
+		if secrets, err = r.o.Store.RedriveSecrets(record, src.Name()); err != nil {
+			return r.notNow(record, src, claimed, fmt.Errorf("read the secrets of %s: %w", src.Name(), err))
 		}
 	}
 	begun, err := r.o.Store.BeginDelivery(record, p.redrive)
@@ -63,7 +63,7 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if !begun { // settled, paused, cancelled, or somebody else's by now; only in the middle two is there a lease to give back
 		return r.giveBack(record, claimed, claimed.NextAt)
 	}
-	d := p.delivery(src, secret, r.o.ReplyTo)
+	d := p.delivery(src, secrets, r.o.ReplyTo)
 	if p.redrive.Sent == dlq.ModeHeld && r.o.Links != nil {
 		d.PayloadURL = r.o.Links.Link(p.redrive.PayloadSHA256, r.o.Clock().Add(min(linkTime, src.Policy.Outcomes.Timeout.Std())))
 	}
@@ -283,13 +283,13 @@ func recorded(a dlq.Attempt) dlq.Validators {
 	return v
 }
 
-func (p prepared) delivery(src dlq.Source, secret, replyTo string) dlq.Delivery {
+func (p prepared) delivery(src dlq.Source, secrets []string, replyTo string) dlq.Delivery {
 	d := p.redrive
 	count := p.entry.RedrivesTotal
 	if d.SentAt.IsZero() {
 		count++ // this one is counted when it begins
 	}
-	return dlq.Delivery{URL: src.Policy.Redrive.URL, Secret: secret, RedriveID: d.ID, DLQID: d.DLQID, Source: d.Source, DocID: d.DocID, ContentHash: d.ContentHash,
+	return dlq.Delivery{URL: src.Policy.Redrive.URL, Secrets: secrets, RedriveID: d.ID, DLQID: d.DLQID, Source: d.Source, DocID: d.DocID, ContentHash: d.ContentHash,
 		Mode: d.Sent, PayloadSHA256: d.PayloadSHA256, PayloadURI: d.PayloadURI,
 		SourceVersion: p.sent.SourceVersion, IngestSeq: p.sent.IngestSeq, CursorAtArrival: p.sent.Cursor,
 		RedriveCount: count, Attempts: p.entry.Attempts, ReplyTo: replyTo, Try: d.Deliveries + 1}

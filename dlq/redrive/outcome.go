@@ -12,6 +12,8 @@ import (
 // OutcomeStore is what taking in an outcome needs of the store.
 type OutcomeStore interface {
 	Redrive(ctx context.Context, id string) (dlq.Redrive, error)
+	// RedriveSecrets are those that a source's reports may be signed with.
+	RedriveSecrets(ctx context.Context, name string) ([]string, error)
 	// ApplyOutcome settles an outcome, in any order and any number of times.
 	ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error)
 }
@@ -27,10 +29,16 @@ type Reporter struct {
 // kept, and answered as not applied; it is no error. The errors are KindForbidden
 // and those of dlq.ParseOutcome.
 func (r *Reporter) Report(ctx context.Context, by dlq.Actor, body []byte) (dlq.OutcomeReceipt, error) {
+	return r.ReportAt(ctx, by, body, r.Clock())
+}
+
+// ReportAt is Report for an outcome that was told at a moment of which the
+// server is sure. It stands for the time in an outcome that names none.
+func (r *Reporter) ReportAt(ctx context.Context, by dlq.Actor, body []byte, at time.Time) (dlq.OutcomeReceipt, error) {
 	if !by.May(dlq.MayReport) {
 		return dlq.OutcomeReceipt{}, dlq.Errorf(dlq.KindForbidden, "this token may not report outcomes")
 	}
-	o, err := dlq.ParseOutcome(body, r.Clock())
+	o, err := dlq.ParseOutcome(body, at)
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
 	}

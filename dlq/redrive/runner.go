@@ -24,7 +24,7 @@ type RunStore interface {
 	// InFlight counts the redrives of each source that have no outcome yet.
 	InFlight(ctx context.Context) (map[string]int64, error)
 	Source(ctx context.Context, name string) (dlq.Source, error)
-	RedriveSecret(ctx context.Context, name string) (string, error)
+	RedriveSecrets(ctx context.Context, name string) ([]string, error)
 	// Replayed reads what deliveries need to know of their entries, by redrive.
 	Replayed(ctx context.Context, redrives []dlq.Redrive) (map[string]dlq.Replayed, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
@@ -398,11 +398,11 @@ func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource, flights 
 type readAhead struct {
 	operations map[string]dlq.Operation
 	replayed   map[string]dlq.Replayed
-	secrets    map[string]string // by source
+	secrets    map[string][]string // by source
 }
 
 func (r *Runner) readAhead(ctx context.Context, claimed []dlq.Redrive) readAhead {
-	ahead := readAhead{operations: map[string]dlq.Operation{}, secrets: map[string]string{}}
+	ahead := readAhead{operations: map[string]dlq.Operation{}, secrets: map[string][]string{}}
 	var err error
 	if len(claimed) > 0 {
 		ahead.replayed, err = r.o.Store.Replayed(ctx, claimed)
@@ -412,7 +412,7 @@ func (r *Runner) readAhead(ctx context.Context, claimed []dlq.Redrive) readAhead
 			ahead.operations[c.OperationID], err = r.o.Store.Operation(ctx, c.OperationID)
 		}
 		if _, ok := ahead.secrets[c.Source]; !ok && err == nil {
-			ahead.secrets[c.Source], err = r.o.Store.RedriveSecret(ctx, c.Source)
+			ahead.secrets[c.Source], err = r.o.Store.RedriveSecrets(ctx, c.Source)
 		}
 	}
 	if err != nil { // whatever it is, those that need it say so

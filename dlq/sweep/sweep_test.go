@@ -72,8 +72,8 @@ func (s *stand) advance(d time.Duration) {
 // park parks a document; with a digest, its bytes are said to be held.
 func (s *stand) park(docID, sha256 string) string {
 	s.t.Helper()
-	now := s.clock()
-	e := dlq.Envelope{Source: "wiki", DocID: docID, PayloadSHA256: sha256, ErrorType: "ValueError", Reason: "exception", FirstSeenAt: &now, LastSeenAt: &now}
+	now, seq := s.clock(), int64(42)
+	e := dlq.Envelope{Source: "wiki", DocID: docID, IngestSeq: &seq, PayloadSHA256: sha256, ErrorType: "ValueError", Reason: "exception", FirstSeenAt: &now, LastSeenAt: &now}
 	if sha256 == "" {
 		e.ContentHash = fmt.Sprintf("%064x", []byte(docID))
 	}

@@ -7,11 +7,13 @@ import (
 	"dlo/views/layout"
 )
 
-// EntriesID is the id of the region with the documents, ProveID that of the
-// bar, which a running operation asks for again.
+// EntriesID is the id of the region with the documents. ProveID is that of the
+// bar, and with FactsID and ReplaysID of what a redrive that is under way moves.
 const (
 	EntriesID = "entries"
 	ProveID   = "prove"
+	FactsID   = "facts"
+	ReplaysID = "replays"
 )
 
 // Model is the page.
@@ -24,9 +26,8 @@ type Model struct {
 	Actions   []components.Action
 	More      []components.Action // behind ⋯: merge, split, declare a fix, ticket
 	Notices   []components.Notice // moved, merged, came back after a fix, no redrive target
-	Redrive   *components.RedriveForm
-	Prove     *components.Prove // an operation that runs or stopped; then Redrive is nil
-	ProvePoll string            // the URL that Prove is asked for again at; empty: it does not move
+	Prove     components.Prove
+	Live      components.Live // of what moves while a redrive is under way
 	Runbook   Runbook
 	Replays   Replays
 	Fixes     Fixes

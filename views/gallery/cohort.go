@@ -7,11 +7,11 @@ import (
 
 func cohortItems() []Item {
 	running := cohortModel()
-	running.Prove, running.Redrive = proving(), nil
-	running.ProvePoll = "/cohorts/01Kb"
+	running.Prove = *proving()
+	running.Live = components.Live{URL: "/cohorts/01Kb/live", Regions: "prove facts replays"}
 
 	stopped := cohortModel()
-	stopped.Prove, stopped.Redrive = stoppedProof(), nil
+	stopped.Prove = *stoppedProof()
 	stopped.Separates = &cohort.Separates{
 		Sentence: "Content type separates passed from failed best: two defects reach the same frames.",
 		Groups:   []components.KV{{Key: "application/pdf", Value: txt("3 of 3 passed")}, {Key: "application/pdf; xfa", Value: txt("0 of 2 passed")}},
@@ -19,8 +19,7 @@ func cohortItems() []Item {
 	}
 
 	no := cohortModel()
-	no.Redrive.None = "wiki has no redrive target, so nothing can be sent."
-	no.Redrive.NoneLink = components.Link{Text: "Set one up", Href: "/sources/wiki"}
+	no.Prove = cannotProve()
 	no.Replays = cohort.Replays{Summary: "none yet", None: "A first replay of a stored copy would tell whether the code that runs now gets past this error."}
 	no.Runbook = cohort.Runbook{None: "Nothing is known yet. Write what helped, so that the next person need not find out again.", Edit: components.Link{Text: "Write", Href: "/cohorts/01Kb/runbook"}}
 	no.Entries.Rows, no.Entries.Bulk = nil, components.Bulk{}
@@ -54,34 +53,6 @@ func reasons() []string {
 	return []string{"fix deployed", "waiting for vendor", "duplicate", "test file"}
 }
 
-func steps() []components.Step {
-	return []components.Step{{Label: "1"}, {Label: "5"}, {Label: "25"}, {Label: "100"}, {Label: "rest", Note: "262"}}
-}
-
-func proving() *components.Prove {
-	return &components.Prove{
-		ID: "prove-bar", CSRF: csrf, Question: "Does parser 20251230 fix it?", Covered: "393 like these", Others: components.Link{Text: "16 under 20240706, not tested", Href: "/entries?q=parser:20240706"},
-		Steps: []components.Step{
-			{Label: "1", State: components.StepPassed, Note: "passed", Href: "/operations/01K7Z?step=1"}, {Label: "5", State: components.StepRunning, Note: "2 passed, 3 in flight", Href: "/operations/01K7Z?step=2"},
-			{Label: "25"}, {Label: "100"}, {Label: "rest", Note: "262"},
-		},
-		Band:     components.Band{Low: 44, High: 100, Label: "Expected share that passes: 44 to 100 percent"},
-		Headline: "3 of 3 got past this error.", Detail: "Expect 173 to 393 of 393 to.", Terms: "At most 8 in flight · stops at the first same failure · stored copies, verified",
-		Actions: []components.Action{{Label: "Pause", Href: "/operations/01K7Z/pause"}, {Label: "Go on by itself", Href: "/operations/01K7Z/resume"}, {Label: "Send next 25", Href: "/operations/01K7Z/next", Tone: components.Primary}},
-	}
-}
-
-func stoppedProof() *components.Prove {
-	p := proving()
-	p.Question, p.Covered, p.Others, p.Tone = "Does mapper 2.5.0 fix it?", "188 like these", components.Link{}, components.Bad
-	p.Steps = steps()
-	p.Steps[0].State, p.Steps[0].Note, p.Steps[0].Href = components.StepFailed, "failed the same", "/entries/01J"
-	p.Band = components.Band{Low: 0, High: 79, Label: "Expected share that passes: 0 to 79 percent"}
-	p.Headline, p.Detail, p.Terms = "Stopped at 1. 187 were not touched.", "New code still fails: 2.5.0 raised the same error on the unchanged document.", ""
-	p.Actions = []components.Action{{Label: "Cancel", Href: "/operations/01K7Z/cancel"}, {Label: "Try another 5 anyway", Href: "/operations/01K7Z/resume"}}
-	return p
-}
-
 func cohortModel() cohort.Model {
 	l := func(n string) components.Link {
 		if n == "0" {
@@ -102,16 +73,8 @@ func cohortModel() cohort.Model {
 			{Label: "Split", Href: "/confirm/split", Disabled: true, Why: "All documents have the same frames and template."}, {Label: "Set a disposition", Href: "/confirm/dispose"},
 		},
 		Notices: []components.Notice{{Tone: components.Info, Title: "Needs code until the code changes.", Text: "Decided by reviewer@example.com, 3 h ago. “waits for parser 20251230”", Links: []components.Link{{Text: "Change", Href: "/cohorts/01Kb/dispose"}}, Do: []components.Action{{Label: "Take off", Href: "/cohorts/01Kb/dispose"}}}, {Tone: components.Info, Title: "12 documents moved here", Text: "when f1:22ab04d1 was merged in on 14 Nov.", Links: []components.Link{{Text: "Undo the merge", Href: "/confirm/undo"}}}},
-		Redrive: &components.RedriveForm{
-			Question: "Does parser 20251230 fix it?", Covered: "393 like these", Others: components.Link{Text: "16 under 20240706, not tested", Href: "/entries?q=parser:20240706"},
-			Because: "The first step sends one stored copy, checked against its digest, and stops if it fails the same way.", Steps: steps(),
-			Form: components.Form{ID: "redrive", CSRF: csrf, Action: "/cohorts/01Kb/redrive", Submit: "Send 1 of 393", Tone: components.Primary, Key: "r",
-				Fields: []components.Field{{Name: "expect", Value: "393"}, {Name: "q", Value: "cohort:01Kb parser:pdfminer.six@20221105"}},
-				Inputs: []components.Input{
-					{Name: "reason", Label: "Why", Required: true, Suggestions: reasons(), Placeholder: "goes into the record"},
-					{Name: "mode", Label: "Which bytes", Kind: components.InputSelect, Options: []components.Option{{Value: "auto", Label: "Stored copy where unchanged, else the source", On: true}, {Value: "held", Label: "Stored copy, always"}, {Value: "source", Label: "From the source, always"}}},
-				}},
-		},
+		Prove:   askProve(),
+		Live:    components.Live{Regions: "prove facts replays"},
 		Runbook: cohort.Runbook{
 			Text:        components.Markdown{SanitisedHTML: "<p><strong>Exports from the old e-signature tool.</strong> They carry an incremental update after <code>%%EOF</code>. The 2025 parser reads them; do not ask the vendor again.</p>"},
 			Disposition: "needs code, waiting until the code changes", Ticket: components.Link{Text: "SEARCH-1182", Href: "https://tickets.example.com/SEARCH-1182"}, Edit: components.Link{Text: "Edit", Href: "/cohorts/01Kb/runbook"}, Note: components.Link{Text: "Write a note", Href: "#note"},

@@ -24,6 +24,6 @@ func All() []Item {
 	return slices.Concat(
 		cohortsItems(), cohortItems(), regroupItems(), entryItems(), entriesItems(), confirmItems(),
 		operationItems(), quarantineItems(), sourceItems(), reportItems(), recordItems(), accountItems(),
-		problemItems(), savedItems(), componentItems(),
+		problemItems(), savedItems(), componentItems(), proveItems(),
 	)
 }

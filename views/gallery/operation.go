@@ -27,9 +27,8 @@ func operationItems() []Item {
 		Layout: frame("Redrive 393 documents", "Operations", components.Link{Text: "Operations", Href: "/operations"}, components.Link{Text: "01K7Z"}),
 		Title:  "Redrive 393 documents", Of: components.Link{Text: "PDFSyntaxError", Href: "/cohorts/01Kb"}, HasVerdict: true,
 		Running: operation.Running{
-			State: components.Tag{Text: "running, step 2 of 5", Tone: components.Info}, Prove: proving(), Progress: progress(), CSRF: csrf, Poll: "/operations/01K7Z", Updated: at("2026-11-29T09:44:10Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"),
-			Counts:  []components.Stat{{Value: "379", Label: "to be sent", Href: "?state=in_flight"}, {Value: "3", Label: "on their way", Href: "?state=in_flight"}, {Value: "3", Label: "settled", Href: "?state=settled"}, {Value: "16", Label: "left out", Href: "#leftout-title"}, {Value: "4", Label: "arrived since start", Href: "/entries?q=x"}},
-			Actions: []components.Action{{Label: "Pause", Href: "/operations/01K7Z/pause"}, {Label: "Cancel", Href: "/operations/01K7Z/cancel", Tone: components.Bad}},
+			State: components.Tag{Text: "running, step 2 of 5", Tone: components.Info}, Prove: proving(), Progress: progress(), CSRF: csrf, Live: components.Live{URL: "/operations/01K7Z/live", Regions: "progress"}, Since: components.Link{Text: "4 match now that came since it was started", Href: "/entries?q=x"}, Updated: at("2026-11-29T09:44:10Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"),
+			Counts: []components.Stat{{Value: "379", Label: "to be sent", Href: "?state=in_flight"}, {Value: "3", Label: "on their way", Href: "?state=in_flight"}, {Value: "3", Label: "settled", Href: "?state=settled"}, {Value: "16", Label: "left out", Href: "#leftout-title"}},
 		},
 		LeftOut: []operation.LeftOut{{Count: components.Link{Text: "12", Href: "?left=quarantined"}, Why: "in quarantine", Do: components.Link{Text: "decide", Href: "/quarantine"}}, {Count: components.Link{Text: "4", Href: "?left=gone"}, Why: "gone at the source; a replay would bring a deleted document back"}},
 		Terms:   []components.KV{{Key: "Asked by", Value: txt("reviewer@example.com")}, {Key: "Why", Value: txt("fix deployed")}, {Key: "Filter", Value: txt("cohort:01Kb parser:pdfminer.six@20221105"), Mono: true, Href: "/entries?q=x"}, {Key: "Goes to", Value: txt("https://pipeline.example.com/redrive"), Mono: true}, {Key: "Stops", Value: txt("at the first same failure, or at 20 % of 20 settled")}},
@@ -43,7 +42,7 @@ func operationItems() []Item {
 	}
 	one.Running.Prove.Large = true
 	done := one
-	done.Running.Prove, done.Running.Poll, done.Running.Actions = nil, "", nil
+	done.Running.Prove, done.Running.Live, done.Running.Since = nil, components.Live{Regions: "progress"}, components.Link{}
 	done.Running.State, done.Running.Why = components.Tag{Text: "done", Tone: components.Good}, "390 of 393 got past this error, as forecast."
 	done.Again = &components.Action{Label: "Redrive the 3 that failed", Href: "/confirm/redrive?operation=01K7Z"}
 	done.LeftOut = nil

@@ -12,6 +12,19 @@ func sourceItems() []Item {
 		{Name: components.Link{Text: "wiki", Href: "/sources/wiki"}, Owner: "search-platform", Stuck: components.Link{Text: "640", Href: "/entries?q=source:wiki"}, Oldest: "94 d", Expires: components.Tag{Text: "31 expire", Tone: components.Deadline}, Target: ok, Probe: components.Tag{Text: "asks for ETag", Tone: components.Plain}, Reports: components.Tag{Text: "reported", Tone: components.Plain}, RunsNow: txt("pdfminer.six@20251230"), Ladder: sources.Ladder{Done: 6, Of: 7, Next: "next: census"}},
 		{Name: components.Link{Text: "intranet", Href: "/sources/intranet"}, Owner: "nobody", Stuck: components.Link{Text: "1,406", Href: "/entries?q=source:intranet"}, Oldest: "1 d", Target: components.Tag{Text: "no redrive target", Tone: components.Deadline}, Probe: components.Tag{Text: "not set up", Tone: components.Quiet}, Reports: components.Tag{Text: "never reported", Tone: components.Deadline}, RunsNow: txt("not reported"), Circuit: components.Tag{Text: "circuit open", Tone: components.Bad}, Paused: components.Tag{Text: "paused", Tone: components.Held}, Rejects: components.Link{Text: "4 refused", Href: "/sources/intranet#rejected"}, Ladder: sources.Ladder{Done: 1, Of: 7, Next: "next: bytes"}},
 	}}
+	reports := source.Unplaced{Summary: "the newest 50", Lead: "They are kept as they were told and changed nothing. Sent again, a report is looked at anew.", Rows: []source.Report{
+		{When: at("2026-11-29T08:41:00Z", "29 Nov 2026 08:41 UTC", "29 Nov 08:41"), Result: "committed", About: []components.KV{{Key: "Redrive", Value: txt("01K9ZZ0000000000000000000A"), Mono: true}}, Why: "No entry or redrive here has this name; the report is kept.", By: txt("pipeline")},
+		{When: at("2026-11-29T08:40:00Z", "29 Nov 2026 08:40 UTC", "29 Nov 08:40"), Result: "failed", About: []components.KV{{Key: "Document", Value: txt("contracts/2026/northern-region/LS-2104-amendment-7-signed-and-countersigned.pdf"), Mono: true}, {Key: "Key", Value: txt("9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e9f2ac81e"), Mono: true}}, Why: "No entry or redrive here has this name; the report is kept.", By: txt("signed report")},
+	}}
+	list.Unplaced = &source.Unplaced{Lead: "They name no source. " + reports.Lead, Rows: reports.Rows[:1]}
+	rotating := source.Model{Layout: frame("wiki", "Sources", components.Link{Text: "Sources", Href: "/sources"}, components.Link{Text: "wiki"}), Name: "wiki",
+		Notices: []components.Notice{{Tone: components.Info, Title: "The signing secret is being replaced.", Text: "Until 2 Dec 2026 08:40 UTC redrives are signed with the new and the old one. Give the pipeline the new one before then.", Do: []components.Action{{Label: "End the overlap now", Href: "/sources/wiki/secret/end", Why: "A pipeline that knows only the old secret refuses every redrive from then on"}}}},
+		Policy: []source.Group{
+			{Name: "Redrive", Rows: []components.KV{{Key: "Target", Value: txt("https://pipeline.example.com/redrive"), Mono: true}, {Key: "Secret", Value: txt("set"), Tag: components.Tag{Text: "being replaced", Tone: components.Deadline}, Note: "the old one stands until 2 Dec 2026 08:40 UTC"}}},
+			{Name: "Outcomes", Rows: []components.KV{{Key: "Learnt", Value: txt("asked of the index"), Href: "/sources/wiki/outcomes"}, {Key: "Waited for", Value: txt("1d")}, {Key: "Asked at", Value: txt("https://index.example.com/doc/{doc_id}"), Mono: true}, {Key: "Version from", Value: txt("json:/version")}, {Key: "ingest_seq from", Value: txt("json:/seq")}}},
+		},
+		Register: source.Register{None: "Nothing runs now, by what was registered."}, Rejected: source.Rejected{None: "None was refused."}, Unplaced: source.Unplaced{None: "Every outcome that was reported found its document."}, NoBook: "Nothing is written.",
+	}
 	one := source.Model{
 		Layout: frame("intranet", "Sources", components.Link{Text: "Sources", Href: "/sources"}, components.Link{Text: "intranet"}), Name: "intranet",
 		State:   []components.Tag{{Text: "paused", Tone: components.Held}},
@@ -41,8 +54,9 @@ func sourceItems() []Item {
 			Deploy:  &components.Form{ID: "deploy", CSRF: csrf, Action: "/sources/intranet/deployments", Submit: "Register", Inputs: []components.Input{{Name: "component", Label: "Component", Required: true}, {Name: "version", Label: "Version", Required: true}}},
 		},
 		Rejected: source.Rejected{Summary: "4 in 30 days", Rows: []source.Envelope{{When: at("2026-11-29T08:41:00Z", "29 Nov 2026 08:41 UTC", "29 Nov 08:41"), Faults: []source.Fault{{Pointer: txt("/content_hash"), Detail: txt("64 lower-case hex digits expected, got 36 characters")}}, Text: txt(`{"source":"intranet","content_hash":"…"}`), Cut: "The whole envelope, 214 bytes."}}, None: "None was refused."},
+		Unplaced: reports,
 		NoBook:   "Nothing is written. Say whom to ask and what helped.", EditBook: components.Link{Text: "Write", Href: "/sources/intranet/runbook"},
 		Edit: "changed with dlo source apply", Export: components.Link{Text: "as YAML", Href: "/sources/intranet.yaml"},
 	}
-	return []Item{page("sources", sources.Page(list)), page("source", source.Page(one)), page("sources-none", sources.Page(sources.Model{Layout: frame("Sources", "Sources"), Empty: &components.Empty{Title: "No source yet", Text: "The first document creates its source with the defaults."}}))}
+	return []Item{page("sources", sources.Page(list)), page("source", source.Page(one)), page("source-secrets", source.Page(rotating)), page("sources-none", sources.Page(sources.Model{Layout: frame("Sources", "Sources"), Empty: &components.Empty{Title: "No source yet", Text: "The first document creates its source with the defaults."}}))}
 }

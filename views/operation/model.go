@@ -41,7 +41,8 @@ type Running struct {
 	Actions  []components.Action
 	CSRF     string
 	Updated  components.Time
-	Poll     string // asked again every 2 s; empty: it is over
+	Live     components.Live // of its own page
+	Since    components.Link // "12 match that came since it was started"; may be empty
 }
 
 // LeftOut is one reason with its number.

@@ -20,6 +20,7 @@ type Model struct {
 	Policy   []Group
 	Register Register
 	Rejected Rejected
+	Unplaced Unplaced
 	Runbook  components.Markdown
 	NoBook   string
 	EditBook components.Link

@@ -4,6 +4,7 @@ package sources
 import (
 	"dlo/views/components"
 	"dlo/views/layout"
+	"dlo/views/source"
 )
 
 // Model is the page.
@@ -12,6 +13,9 @@ type Model struct {
 	Lead   string
 	Rows   []Row
 	Empty  *components.Empty
+	// Unplaced are the reports that name no source; nil where there are none, or
+	// where the viewer sees some sources alone.
+	Unplaced *source.Unplaced
 }
 
 // Row is one source.

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // status is what GET /control/status answers.
@@ -15,6 +17,24 @@ type status struct {
 	Syncing   bool           `json:"syncing"`
 	Documents map[string]int `json:"documents"` // by state: committed, failed, in review, new, gone
 	Queue     queueCounts    `json:"queue"`
+	Workers   workersStatus  `json:"workers"`
+	Sources   map[string]way `json:"sources"`
+}
+
+type workersStatus struct {
+	Memory  memorySetting `json:"memory"`
+	Deaths  int64         `json:"deaths"` // workers that ended without an answer, since the start
+	Working []workingOn   `json:"working"`
+}
+
+func (p *Pipeline) workers() workersStatus {
+	s := workersStatus{Memory: *p.memory.Load(), Deaths: p.deaths.Load(), Working: []workingOn{}}
+	for i := range p.working {
+		if at := p.working[i].Load(); at != nil {
+			s.Working = append(s.Working, *at)
+		}
+	}
+	return s
 }
 
 type parserStatus struct {
@@ -57,7 +77,8 @@ func (p *Pipeline) status(r *http.Request) (status, error) {
 		return status{}, err
 	}
 	s := status{Parser: parserStatus{p.parser().name, p.parser().version}, Server: p.options.ServerURL, Syncing: p.busy.Load(),
-		Documents: map[string]int{stateCommitted: 0, stateFailed: 0, stateInReview: 0, stateNew: 0, stateGone: 0}, Queue: queue}
+		Documents: map[string]int{stateCommitted: 0, stateFailed: 0, stateInReview: 0, stateNew: 0, stateGone: 0}, Queue: queue,
+		Workers: p.workers(), Sources: p.ways.all()}
 	for _, row := range rows {
 		s.Documents[row.State]++
 	}
@@ -146,6 +167,38 @@ func (p *Pipeline) controlParser(r *http.Request, asked controlRequest) (any, er
 	return map[string]any{"parser": parserStatus{p.parser().name, p.parser().version}, "announced": announced}, nil
 }
 
+// controlMemory changes how much memory a worker has: {"memory":"large"}.
+func (p *Pipeline) controlMemory(r *http.Request, asked controlRequest) (any, error) {
+	if _, err := memoryNamed(asked.Memory); err != nil {
+		return nil, &badRequest{err}
+	}
+	announced, err := p.switchMemory(r.Context(), asked.Memory)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"memory": p.memory.Load(), "announced": announced}, nil
+}
+
+// controlOutcomes changes how a source, or with none every source, lets the server
+// know what came of a redrive: {"source":"leases","mode":"response"}.
+func (p *Pipeline) controlOutcomes(r *http.Request, asked controlRequest) (any, error) {
+	if !slices.Contains(outcomeWays, asked.Mode) {
+		return nil, &badRequest{fmt.Errorf("mode %q is not known: reported, response or silent expected", asked.Mode)}
+	}
+	err := p.ways.change(r.Context(), p.store, asked.Source, func(w *way) { w.Outcomes = asked.Mode })
+	return map[string]any{"sources": p.ways.all()}, err
+}
+
+// controlSlow makes the workers wait before each document of a source, or with
+// none of every source: {"source":"leases","milliseconds":800}, 0 for no more.
+func (p *Pipeline) controlSlow(r *http.Request, asked controlRequest) (any, error) {
+	if asked.Milliseconds < 0 || asked.Milliseconds > maxSlow {
+		return nil, &badRequest{fmt.Errorf("0 to %d milliseconds expected", maxSlow)}
+	}
+	err := p.ways.change(r.Context(), p.store, asked.Source, func(w *way) { w.SlowMS = asked.Milliseconds })
+	return map[string]any{"sources": p.ways.all()}, err
+}
+
 // controlEdit corrects a document at its source.
 func (p *Pipeline) controlEdit(_ *http.Request, asked controlRequest) (any, error) {
 	before, err := p.folder.read(asked.Source, asked.DocID)
@@ -171,8 +224,10 @@ func (p *Pipeline) controlDelete(_ *http.Request, asked controlRequest) (any, er
 // controlSync runs an ordinary sync: of one document, whatever is known of it; of
 // one source; or, with an empty request, of all.
 func (p *Pipeline) controlSync(r *http.Request, asked controlRequest) (any, error) {
+	ctx, done := context.WithTimeout(r.Context(), 2*time.Minute)
+	defer done()
 	if asked.DocID != "" {
-		if err := p.syncOne(r.Context(), asked.Source, asked.DocID); err != nil {
+		if err := p.syncOne(ctx, asked.Source, asked.DocID); err != nil {
 			return nil, err
 		}
 		state, _, err := p.store.document(r.Context(), asked.Source, asked.DocID)
@@ -185,7 +240,7 @@ func (p *Pipeline) controlSync(r *http.Request, asked controlRequest) (any, erro
 		}
 		sources = []string{asked.Source}
 	}
-	n, err := p.syncAll(r.Context(), sources)
+	n, err := p.syncAll(ctx, sources)
 	if err != nil {
 		return nil, err
 	}

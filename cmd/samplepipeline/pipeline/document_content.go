@@ -182,6 +182,9 @@ func (w writer) rentRoll(d Document, defect Defect) ([]byte, error) {
 	if defect == DefectTruncated {
 		return out.Bytes()[:out.Len()*2/3], nil // an upload that broke off
 	}
+	if defect == DefectLastColumn {
+		return markLastColumn(out.Bytes(), markedRows)
+	}
 	return out.Bytes(), nil
 }
 

@@ -36,6 +36,9 @@ func (e *RuleError) Error() string {
 	return strings.Join(broken, "; ")
 }
 
+// FailureClass gives permanent_input: only other content helps, or another rule.
+func (*RuleError) FailureClass() dlq.FailureClass { return dlq.ClassPermanentInput }
+
 // LowConfidenceError is a document that was read too poorly to be believed.
 type LowConfidenceError struct{ Confidence float64 }
 
@@ -86,6 +89,9 @@ type panicError struct {
 }
 
 func (e *panicError) Error() string { return fmt.Sprint(e.value) }
+
+// FailureClass gives ambiguous_parse: the parser raised, if not as it should.
+func (*panicError) FailureClass() dlq.FailureClass { return dlq.ClassAmbiguousParse }
 
 // Unwrap gives the value if it was an error, as runtime errors are.
 func (e *panicError) Unwrap() error {
@@ -139,14 +145,17 @@ func describe(err error) failure {
 	if errors.As(err, &stage) {
 		f.Stage = stage.stage
 	}
-	var p *panicError
-	if errors.As(err, &p) {
-		f.Class = dlq.ClassAmbiguousParse // the parser raised, if not as it should
+	var none *client.NoAnswerError
+	if errors.As(err, &none) {
+		f.Stage = "" // nobody knows how far it came
+	}
+	var copied *copyError
+	if errors.As(err, &copied) {
+		f.Class = dlq.ClassTransient
 	}
 	var rules *RuleError
 	if errors.As(err, &rules) {
-		// Only other content helps, or another rule.
-		f.Reason, f.Rules, f.Class = dlq.ReasonValidation, rules.Rules, dlq.ClassPermanentInput
+		f.Reason, f.Rules = dlq.ReasonValidation, rules.Rules
 	}
 	var amount *AmountError
 	var at *locatedError
@@ -166,7 +175,7 @@ func describe(err error) failure {
 func typeName(err error) string {
 	for {
 		switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
-		case "pipeline.stageError", "pipeline.stackError", "pipeline.locatedError", "client.ClassifiedError", "fmt.wrapError":
+		case "pipeline.stageError", "pipeline.stackError", "pipeline.locatedError", "pipeline.copyError", "client.ClassifiedError", "fmt.wrapError":
 			err = errors.Unwrap(err)
 		case "pipeline.panicError":
 			inner := errors.Unwrap(err)
@@ -179,6 +188,12 @@ func typeName(err error) string {
 		}
 	}
 }
+
+// copyError is a stored copy that cannot be used: a link that lapsed, bytes that
+// differ. Trying again does not help, and another redrive does.
+type copyError struct{ error }
+
+func (e *copyError) Unwrap() error { return e.error }
 
 // stackText prints the stack that the chain carries, in the layout of its kind:
 // a panic as the runtime prints it, an error as a message over pairs of function

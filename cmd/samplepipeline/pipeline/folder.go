@@ -34,6 +34,7 @@ type file struct {
 	ID       string
 	Filename string
 	Bytes    []byte
+	Size     int64 // in bytes; they may have been let go of
 	SHA256   string
 	Modified time.Time
 }
@@ -123,7 +124,7 @@ func (f *folder) read(source, id string) (file, error) {
 	if err != nil {
 		return file{}, fmt.Errorf("read document %s/%s: %w", source, id, err)
 	}
-	return file{Source: source, ID: id, Filename: name, Bytes: raw, SHA256: digestOf(raw), Modified: info.ModTime()}, nil
+	return file{Source: source, ID: id, Filename: name, Bytes: raw, Size: int64(len(raw)), SHA256: digestOf(raw), Modified: info.ModTime()}, nil
 }
 
 // list gives the ids of a source's documents, in the order in which they came.
@@ -192,7 +193,7 @@ func (d file) etag() string {
 	case sourceLeases, sourceChangeOrders:
 		return `"` + d.SHA256[:20] + `"`
 	case sourceRentRolls:
-		return fmt.Sprintf(`W/"%x-%x"`, len(d.Bytes), d.Modified.UnixMilli())
+		return fmt.Sprintf(`W/"%x-%x"`, d.Size, d.Modified.UnixMilli())
 	}
 	return ""
 }

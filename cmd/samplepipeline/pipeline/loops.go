@@ -8,13 +8,8 @@ import (
 	"dlo/dlq/client"
 )
 
-// How often a loop looks by itself, when nothing woke it.
-const (
-	lookEvery    = 2 * time.Second
-	firstPutBack = time.Second
-	longestBack  = time.Minute
-	maxTries     = 12 // of a redrive whose bytes cannot be had
-)
+// lookEvery is how often a loop looks by itself, when nothing woke it.
+const lookEvery = 2 * time.Second
 
 // wake leaves a note for a loop; one note is enough.
 func wake(c chan struct{}) {
@@ -49,31 +44,6 @@ func (p *Pipeline) every(ctx context.Context, woken <-chan struct{}, what string
 		case <-ticker.C:
 		}
 	}
-}
-
-func (p *Pipeline) runWorker(ctx context.Context) {
-	p.every(ctx, p.redriveCame, "processing a redrive", p.workOnce)
-}
-
-// workOnce processes one redrive, if one is due.
-func (p *Pipeline) workOnce(ctx context.Context) (bool, error) {
-	q, ok, err := p.store.take(ctx, p.now())
-	if err != nil || !ok {
-		return false, err
-	}
-	wake(p.redriveCame) // there may be more, for another worker
-	if err := p.workOnRedrive(ctx, q); err != nil {
-		back := longestBack
-		switch {
-		case ctx.Err() != nil:
-			back = 0 // the pipeline stops; nothing is wrong with the redrive
-		case q.tries < 6:
-			back = firstPutBack << q.tries
-		}
-		return true, errors.Join(err, p.store.putBack(context.WithoutCancel(ctx), q.redrive.RedriveID, p.now().Add(back)))
-	}
-	p.wakeReporter()
-	return true, nil
 }
 
 func (p *Pipeline) runReporter(ctx context.Context) {
@@ -123,7 +93,7 @@ func (p *Pipeline) runAnnouncer(ctx context.Context) {
 	fresh := true
 	p.every(ctx, nil, "announcing what runs", func(ctx context.Context) (bool, error) {
 		announced, err := p.store.setting(ctx, "announced", "")
-		if err != nil || (!fresh && announced == p.parser().version) {
+		if err != nil || (!fresh && announced == p.runsNow()) {
 			return false, err
 		}
 		if err := p.announce(ctx); err != nil {

@@ -18,13 +18,21 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // page is all that the page shows.
 type page struct {
 	status
-	Other   parserStatus // the parser that does not run
-	Newer   bool         // the newer one runs
-	Sources []pageSource
+	Other       parserStatus  // the parser that does not run
+	OtherMemory memorySetting // that workers do not have
+	Newer       bool          // the newer one runs
+	Sources     []pageSource
 }
+
+// pageModes are the ways of outcomeWays, as the page says them.
+var pageModes = []pageMode{{outcomesReported, "reported when it is known"}, {outcomesResponse, "the answer to the redrive"}, {outcomesSilent, "never said"}}
+
+type pageMode struct{ Value, Label string }
 
 type pageSource struct {
 	Name    string
+	Way     way
+	Modes   []pageMode
 	Counts  map[string]int
 	Failing []documentRow // with those in review; corrected ones included
 	Total   int
@@ -60,8 +68,13 @@ func newPage(s status, rows []documentRow) page {
 	if pg.Newer {
 		pg.Other = parserStatus{"old", oldParserVersion}
 	}
+	for _, m := range memorySettings {
+		if m != s.Workers.Memory {
+			pg.OtherMemory = m
+		}
+	}
 	for _, name := range sourceNames {
-		source := pageSource{Name: name, Counts: map[string]int{}}
+		source := pageSource{Name: name, Counts: map[string]int{}, Way: s.Sources[name], Modes: pageModes}
 		for _, row := range rows {
 			if row.Source != name {
 				continue

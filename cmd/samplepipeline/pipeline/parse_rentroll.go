@@ -35,7 +35,7 @@ func (p *parser) rentRoll(raw []byte) (record, error) {
 	var text strings.Builder
 	units := 0
 	for i, row := range rows {
-		if i == 0 || len(row) < 4 {
+		if i == 0 || len(row) < 4 || row[0] == "" {
 			continue
 		}
 		rent, err := p.rentCell(row[3])

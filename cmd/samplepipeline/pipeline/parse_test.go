@@ -62,6 +62,12 @@ func TestEachDefectFailsAsDesigned(t *testing.T) {
 			}
 			continue
 		}
+		if doc.Defect == DefectLastColumn {
+			if failed != nil || newer != nil {
+				t.Errorf("%s: where there is memory enough it passes, and failed: %v, %v", doc.ID, failed, newer)
+			}
+			continue // what it does to a worker is in worker_test.go
+		}
 		w, known := wants[doc.Defect]
 		if !known || failed == nil {
 			t.Errorf("%s (%s): want a known defect that fails, got error %v", doc.ID, doc.Defect, failed)
@@ -216,6 +222,9 @@ func TestAReplayFailsInThePlaceOfTheFirstAttempt(t *testing.T) {
 		raw, err := doc.content()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if doc.Defect == DefectLastColumn {
+			continue // it kills its worker, and leaves no trace
 		}
 		g := given{source: doc.Source, id: doc.ID, bytes: raw}
 		a, b := first(g).err, replay(g).err

@@ -3,11 +3,13 @@ package pipeline
 import "fmt"
 
 // The versions that the pipeline names in every envelope and outcome. Only the
-// parser is switched while it runs.
+// parser and what memory a worker has are switched while it runs.
 const (
 	connectorVersion  = "folder-sync@1.4.2"
 	chunkerVersion    = "paragraph-chunker@0.9.1"
 	processingVersion = "intake-7"
+
+	componentWorker = "worker" // its version is the memory that a worker has
 
 	confidenceFloor = 0.75
 )

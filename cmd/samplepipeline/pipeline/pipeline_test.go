@@ -244,6 +244,8 @@ func TestThePipelineFromFirstSyncToRedrive(t *testing.T) {
 		}
 		if old := redriven(o, p, "rd-late", "submittals", id, nil); old.Result != dlq.OutcomeSuperseded {
 			t.Errorf("the copy afterwards: %s, want superseded", old.Result)
+		} else if old.ErrorType != "" || old.ErrorClass != "" || old.ValidationOutput != nil {
+			t.Errorf("what did not decide is reported as its error: %+v", old)
 		}
 	})
 
@@ -416,7 +418,7 @@ func TestFailuresWaitInTheSpoolWhileTheServerIsAway(t *testing.T) {
 	for s := (status{Syncing: true}); s.Syncing || s.Documents[stateNew] > 0; {
 		p.get("/control/status", &s)
 	}
-	if spooled, _ := filepath.Glob(filepath.Join(data, "spool", "*.ndjson")); len(spooled) == 0 {
+	if spooled, _ := filepath.Glob(filepath.Join(data, "spool", "*", "*.ndjson")); len(spooled) == 0 {
 		t.Fatal("nothing is in the spool")
 	}
 	p.stop()

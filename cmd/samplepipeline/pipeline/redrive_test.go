@@ -100,7 +100,7 @@ func TestAnOlderVersionNeverReplacesANewerOne(t *testing.T) {
 	}
 }
 
-func TestARedriveIsTakenByOneWorkerAndSurvivesARestart(t *testing.T) {
+func TestAMessageIsTakenByOneWorkerAndSurvivesARestart(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "pipeline.db")
 	s, err := openStore(ctx, path)
@@ -108,7 +108,7 @@ func TestARedriveIsTakenByOneWorkerAndSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second delivery changes nothing
-		if err := s.enqueue(ctx, "rd-1", []byte(`{"redrive_id":"rd-1"}`), fixedNow); err != nil {
+		if err := s.enqueueRedrive(ctx, client.Redrive{RedriveID: "rd-1", Source: "leases", DocID: "LS-1"}, []byte(`{"redrive_id":"rd-1"}`), true, fixedNow); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,8 +126,8 @@ func TestARedriveIsTakenByOneWorkerAndSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if q, ok, err := s.take(ctx, fixedNow); !ok || err != nil || q.tries != 1 {
-		t.Errorf("after a restart: got %+v, %v, %v; want it again, with one try behind it", q, ok, err)
+	if q, ok, err := s.take(ctx, fixedNow); !ok || err != nil || q.receiveCount != 3 || q.back.Deliveries != 1 {
+		t.Errorf("after a restart: got %+v, %v, %v; want it again, with one death behind it", q, ok, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"dlo/dlq/client"
 )
@@ -30,6 +33,9 @@ func (p *Pipeline) routes() http.Handler {
 	local.HandleFunc("GET /control/documents", p.listDocuments)
 	local.HandleFunc("GET /control/committed", p.listCommitted)
 	local.HandleFunc("POST /control/parser", p.control(p.controlParser))
+	local.HandleFunc("POST /control/memory", p.control(p.controlMemory))
+	local.HandleFunc("POST /control/outcomes", p.control(p.controlOutcomes))
+	local.HandleFunc("POST /control/slow", p.control(p.controlSlow))
 	local.HandleFunc("POST /control/edit", p.control(p.controlEdit))
 	local.HandleFunc("POST /control/delete", p.control(p.controlDelete))
 	local.HandleFunc("POST /control/sync", p.control(p.controlSync))
@@ -65,7 +71,12 @@ func namesLoopback(host string) bool {
 // maxDelivery is how long the body of a delivery may be, in bytes.
 const maxDelivery = 64 << 10
 
-// takeRedrive takes a delivery of the server: 202 as soon as it is on disk.
+// responseTime is how long the answer to a redrive waits for the outcome, where it
+// stands in it. The server waits 30 s.
+const responseTime = 20 * time.Second
+
+// takeRedrive takes a delivery of the server: 202 as soon as it is on disk or, for
+// a source that answers in the response, 200 with what came of it.
 func (p *Pipeline) takeRedrive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
 	if err != nil {
@@ -79,9 +90,15 @@ func (p *Pipeline) takeRedrive(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the delivery is not signed with the secret that the pipeline knows", http.StatusUnauthorized)
 		return
 	}
+	var outcome *client.Outcome
 	switch event {
 	case client.EventRedrive:
-		err = p.queueRedrive(r, verifier, body)
+		var redrive client.Redrive
+		if redrive, err = verifier.Redrive(r.Header, body); err == nil && redrive.Test {
+			p.judgeTest(w, r, redrive)
+			return
+		}
+		outcome, err = p.queueRedrive(r, verifier, body)
 	case client.EventErased:
 		err = p.eraseDocument(r, verifier, body)
 	}
@@ -93,6 +110,8 @@ func (p *Pipeline) takeRedrive(w http.ResponseWriter, r *http.Request) {
 		p.log.Error("a delivery could not be taken", "error", err)
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "the delivery could not be stored; send it again", http.StatusServiceUnavailable)
+	case outcome != nil:
+		answerJSON(w, http.StatusOK, outcome)
 	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
@@ -101,20 +120,40 @@ func (p *Pipeline) takeRedrive(w http.ResponseWriter, r *http.Request) {
 // badDelivery is one that is signed and cannot be worked on.
 type badDelivery struct{ error }
 
-func (p *Pipeline) queueRedrive(r *http.Request, v client.Verifier, body []byte) error {
+// queueRedrive puts a redrive into the queue. It gives the outcome where the
+// source answers in the response.
+func (p *Pipeline) queueRedrive(r *http.Request, v client.Verifier, body []byte) (*client.Outcome, error) {
 	redrive, err := v.Redrive(r.Header, body)
 	if err != nil {
-		return &badDelivery{err}
+		return nil, &badDelivery{err}
 	}
 	if redrive.Source == "" || redrive.DocID == "" {
-		return &badDelivery{errors.New("a redrive names its source and doc_id")}
+		return nil, &badDelivery{errors.New("a redrive names its source and doc_id")}
 	}
-	if err := p.store.enqueue(r.Context(), redrive.RedriveID, body, p.now()); err != nil {
-		return err
+	outcomes := p.ways.of(redrive.Source).Outcomes
+	if err := p.store.enqueueRedrive(r.Context(), redrive, body, outcomes == outcomesReported, p.queueNow()); err != nil {
+		return nil, err
 	}
-	wake(p.redriveCame)
+	wake(p.workCame)
 	p.wakeReporter()
-	return nil
+	if outcomes != outcomesResponse {
+		return nil, nil
+	}
+	ctx, done := context.WithTimeout(r.Context(), responseTime)
+	defer done()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		o, found, err := p.store.outcomeOf(ctx, redrive.RedriveID)
+		if err != nil || found {
+			return &o, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.New("the outcome is not known yet") // 503: the second delivery finds it
+		case <-look.C:
+		}
+	}
 }
 
 func (p *Pipeline) eraseDocument(r *http.Request, v client.Verifier, body []byte) error {
@@ -128,9 +167,12 @@ func (p *Pipeline) eraseDocument(r *http.Request, v client.Verifier, body []byte
 
 // controlRequest is the body of every POST to /control, as JSON or as a form.
 type controlRequest struct {
-	Version string `json:"version"`
-	Source  string `json:"source"`
-	DocID   string `json:"doc_id"`
+	Version      string `json:"version"`
+	Source       string `json:"source"`
+	DocID        string `json:"doc_id"`
+	Memory       string `json:"memory"`       // small, large
+	Mode         string `json:"mode"`         // of outcomes: reported, response, silent
+	Milliseconds int    `json:"milliseconds"` // that a worker waits before a document
 }
 
 // readControl reads a request; fromPage says that one of the page's forms sent
@@ -147,7 +189,14 @@ func readControl(w http.ResponseWriter, r *http.Request) (asked controlRequest, 
 		if err != nil {
 			return controlRequest{}, true, &badRequest{errors.New("the form is not understood")}
 		}
-		return controlRequest{Version: values.Get("version"), Source: values.Get("source"), DocID: values.Get("doc_id")}, true, nil
+		asked = controlRequest{Version: values.Get("version"), Source: values.Get("source"), DocID: values.Get("doc_id"), Memory: values.Get("memory"), Mode: values.Get("mode")}
+		if text := values.Get("milliseconds"); text != "" {
+			asked.Milliseconds, err = strconv.Atoi(text)
+			if err != nil {
+				return controlRequest{}, true, &badRequest{fmt.Errorf("a whole number of milliseconds expected")}
+			}
+		}
+		return asked, true, nil
 	}
 	if len(body) > 0 && json.Unmarshal(body, &asked) != nil {
 		return controlRequest{}, false, &badRequest{errors.New("the body is not the JSON of a request")}

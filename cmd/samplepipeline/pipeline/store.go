@@ -49,16 +49,23 @@ create table if not exists posting (
 	doc_id       text not null,
 	chunks       integer not null
 ) strict;
-create table if not exists redrive (
-	redrive_id  text primary key,
-	body        text not null,
-	received_at integer not null,
-	next_at     integer not null,
-	tries       integer not null default 0,
-	taken       integer not null default 0,
-	done_at     integer
-) strict, without rowid;
-create index if not exists redrive_waiting on redrive (next_at) where done_at is null;
+create table if not exists message (
+	id            integer primary key autoincrement, -- never used again: a worker that comes late must not hit another
+	redrive_id    text unique, -- null: found by a sync
+	source        text not null,
+	doc_id        text not null,
+	body          text not null,
+	seq           integer not null default 0,
+	next_at       integer not null, -- not delivered before; of a delivery, when it times out
+	receive_count integer not null default 0,
+	given_back    integer not null default 0, -- deliveries, as client.Tries has it
+	untried       integer not null default 0,
+	taken         integer not null default 0,
+	done_at       integer -- of a redrive; a sync that is done has no row
+) strict;
+create index if not exists message_waiting on message (next_at, id) where done_at is null;
+create unique index if not exists message_sync on message (source, doc_id) where redrive_id is null;
+drop table if exists redrive; -- of an earlier version; the server sends again what it held
 create table if not exists outcome (
 	id          integer primary key,
 	redrive_id  text unique,
@@ -74,14 +81,15 @@ create table if not exists setting (name text primary key, value text not null) 
 // small, and nothing then waits for a lock.
 type store struct{ db *sql.DB }
 
-// openStore opens the database, and lets go of what a run that ended had taken.
+// openStore opens the database, and delivers at once what a run that died had
+// taken: nobody answers for it any more.
 func openStore(ctx context.Context, path string) (*store, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("open the pipeline's database: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema+`update redrive set taken = 0 where done_at is null;`); err != nil {
+	if _, err := db.ExecContext(ctx, schema+`update message set taken = 0, next_at = 0 where taken = 1 and done_at is null;`); err != nil {
 		return nil, fmt.Errorf("open the pipeline's database: %w", errors.Join(err, db.Close()))
 	}
 	return &store{db}, nil
@@ -89,13 +97,16 @@ func openStore(ctx context.Context, path string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// nextSeq draws the next position in the order of arrivals.
+// nextSeq is the statement that draws the next position in the order of arrivals.
+const nextSeq = `
+	insert into setting (name, value) values ('ingest_seq', '1')
+	on conflict (name) do update set value = cast(value as integer) + 1
+	returning cast(value as integer)`
+
+// nextSeq draws a position for what is read anew.
 func (s *store) nextSeq(ctx context.Context) (int64, error) {
 	var n int64
-	err := s.db.QueryRowContext(ctx, `
-		insert into setting (name, value) values ('ingest_seq', '1')
-		on conflict (name) do update set value = cast(value as integer) + 1
-		returning cast(value as integer)`).Scan(&n)
+	err := s.db.QueryRowContext(ctx, nextSeq).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("draw an ingest sequence number: %w", err)
 	}
@@ -188,13 +199,15 @@ func (s *store) documents(ctx context.Context) ([]documentState, error) {
 }
 
 // settlement is what an attempt leaves behind, written in one transaction: the
-// commit or the failure, the outcome to report, and the end of the redrive.
+// commit or the failure, the outcome to report, and the end of the message.
 type settlement struct {
 	state     documentState
 	record    *record // nil unless it is to be committed
 	chunks    int
+	message   int64           // that is done with it
 	redriveID string          // "" for an ordinary attempt
 	outcome   *client.Outcome // nil if there is nothing to report; its Result is decided here
+	silent    bool            // the outcome is kept, and not reported by itself
 }
 
 // settle writes a settlement and gives the result: committed, skipped where the
@@ -273,22 +286,27 @@ func upsertDocument(ctx context.Context, tx *sql.Tx, d documentState) error {
 }
 
 func (st settlement) writeOutcome(ctx context.Context, tx *sql.Tx, result dlq.OutcomeResult) error {
-	if st.redriveID != "" {
-		if _, err := tx.ExecContext(ctx, `update redrive set done_at = $1, taken = 0 where redrive_id = $2`, st.state.UpdatedAt.UnixMilli(), st.redriveID); err != nil {
-			return err
-		}
+	if _, err := tx.ExecContext(ctx, `delete from message where id = $1 and redrive_id is null`, st.message); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `update message set done_at = $1, taken = 0 where id = $2`, st.state.UpdatedAt.UnixMilli(), st.message); err != nil {
+		return err
 	}
 	if st.outcome == nil {
 		return nil
 	}
 	st.outcome.Result = result
+	if result != dlq.OutcomeFailed { // the bytes failed, and that was not what decided
+		o := st.outcome
+		o.Stage, o.Reason, o.ErrorClass, o.ErrorType, o.ErrorMessage, o.StackTrace, o.ValidationOutput, o.Confidence = "", "", "", "", "", "", nil, nil
+	}
 	body, err := json.Marshal(st.outcome)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		insert into outcome (redrive_id, body) values (nullif($1, ''), $2)
-		on conflict (redrive_id) do nothing`, st.redriveID, string(body))
+		insert into outcome (redrive_id, body, reported_at) values (nullif($1, ''), $2, case when $3 then 0 end)
+		on conflict (redrive_id) do nothing`, st.redriveID, string(body), st.silent)
 	return err
 }
 
@@ -304,7 +322,7 @@ func (s *store) erase(ctx context.Context, source, id string) error {
 		`delete from posting where source = $1 and doc_id = $2`,
 		`delete from committed where source = $1 and doc_id = $2`,
 		`delete from document where source = $1 and doc_id = $2`,
-		`delete from redrive where done_at is null and body ->> 'source' = $1 and body ->> 'doc_id' = $2`,
+		`delete from message where done_at is null and source = $1 and doc_id = $2`,
 	} {
 		if _, err := tx.ExecContext(ctx, statement, source, id); err != nil {
 			return fmt.Errorf("erase %s/%s: %w", source, id, err)

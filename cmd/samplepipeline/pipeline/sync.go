@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,49 +8,60 @@ import (
 	"slices"
 	"time"
 
-	"dlo/dlq"
 	"dlo/dlq/client"
 )
 
-// syncOne takes a source's document as an ordinary run of the connector does: parse
-// it, and commit it or park it.
+// syncOne takes a source's document as an ordinary run of the connector does: into
+// the queue, where a worker parses it, and commits it or parks it. It returns when
+// that is done.
 func (p *Pipeline) syncOne(ctx context.Context, source, id string) error {
 	doc, err := p.folder.read(source, id)
 	if err != nil {
 		return fmt.Errorf("sync %s/%s: %w", source, id, err)
 	}
-	seq, err := p.store.nextSeq(ctx)
-	if err != nil {
-		return err
-	}
-	before, known, err := p.store.document(ctx, source, id)
-	if err != nil {
-		return err
-	}
-	g, parser, now := givenFrom(doc, seq), p.parser(), p.now()
-	when := arrival{now, now, 1}
-	if plan, planned := p.folder.planned(source, id); planned && !known {
-		when = arrival{plan.First, plan.Last, plan.Attempts}
-	}
-	done := parser.process(g)
-	st := settlementOf(g, parser, done, when.last)
-	if done.err == nil && known && before.Parked {
-		// Somebody waits for this document in the queue.
-		st.outcome = outcomeOf(g, parser, done, "", now)
-	}
-	if done.err != nil {
-		e := envelopeOf(doc, g, parser, done.err, when, p.documentURL(source, id))
-		if err := p.park(ctx, e, doc.Bytes); err != nil {
+	return p.syncDocuments(ctx, []file{doc})
+}
+
+// syncDocuments puts documents into the queue, and waits until they are out of it.
+func (p *Pipeline) syncDocuments(ctx context.Context, docs []file) error {
+	now, due := p.now(), make([]found, 0, len(docs))
+	for _, doc := range docs {
+		before, known, err := p.store.document(ctx, doc.Source, doc.ID)
+		if err != nil {
 			return err
 		}
+		work := syncWork{ContentHash: doc.SHA256, SourceVersion: doc.version(), Filename: doc.Filename, Modified: doc.Modified,
+			First: now, Last: now, WasParked: known && before.Parked}
+		if plan, planned := p.folder.planned(doc.Source, doc.ID); planned && !known {
+			work.First, work.Last, work.Attempts = plan.First, plan.Last, plan.Attempts
+		}
+		due = append(due, found{doc.Source, doc.ID, work})
 	}
-	if _, err := p.store.settle(context.WithoutCancel(ctx), st); err != nil {
+	ids, err := p.store.enqueueSyncs(ctx, due, p.queueNow())
+	if err != nil {
 		return err
 	}
-	if st.outcome != nil {
-		p.wakeReporter()
+	wake(p.workCame)
+	return p.awaitSyncs(ctx, ids)
+}
+
+// awaitSyncs waits until the messages are out of the queue. One that fails for
+// want of a server comes again and again: then it is the caller's context that
+// ends.
+func (p *Pipeline) awaitSyncs(ctx context.Context, ids []int64) error {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		n, err := p.store.waiting(ctx, ids)
+		if err != nil || n == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d documents are still in the queue: %w", n, len(ids), ctx.Err())
+		case <-look.C:
+		}
 	}
-	return nil
 }
 
 // syncAll goes through all documents of the sources in the order in which they
@@ -79,16 +89,16 @@ func (p *Pipeline) syncAll(ctx context.Context, sources []string) (int, error) {
 	}
 	slices.SortStableFunc(due, func(a, b candidate) int { return a.first.Compare(b.first) })
 	due = p.worthTrying(ctx, due)
+	docs := make([]file, len(due))
 	for i, c := range due {
-		if err := p.syncOne(ctx, c.lookup.Source, c.lookup.DocID); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return i, err
-		}
+		docs[i] = c.doc
 	}
-	return len(due), nil
+	return len(docs), p.syncDocuments(ctx, docs)
 }
 
 // candidate is a document that a sync may take.
 type candidate struct {
+	doc    file // without its bytes
 	first  time.Time
 	lookup client.Document
 }
@@ -110,9 +120,10 @@ func (p *Pipeline) candidate(ctx context.Context, source, id string) (candidate,
 	if known && before.SourceVersion == doc.version() {
 		return candidate{}, false, nil
 	}
-	c := candidate{first: doc.Modified, lookup: client.Document{
+	c := candidate{doc: doc, first: doc.Modified, lookup: client.Document{
 		Source: source, DocID: id, SourceVersion: doc.version(), PayloadSHA256: doc.SHA256,
 		Versions: map[string]string{"connector": connectorVersion, "parser": p.parser().version, "chunker": chunkerVersion}}}
+	c.doc.Bytes = nil
 	if plan, ok := p.folder.planned(source, id); ok && !known {
 		c.first = plan.First
 	}
@@ -139,13 +150,4 @@ func (p *Pipeline) worthTrying(ctx context.Context, due []candidate) []candidate
 		}
 	}
 	return kept
-}
-
-// park hands a failed document over. It is safe when park returns nil: with the
-// server, or in the spool.
-func (p *Pipeline) park(ctx context.Context, e dlq.Envelope, payload []byte) error {
-	if _, err := p.client.Park(ctx, e, bytes.NewReader(payload)); err != nil {
-		return fmt.Errorf("park %s/%s: %w", e.Source, e.DocID, err)
-	}
-	return nil
 }

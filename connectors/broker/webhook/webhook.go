@@ -26,6 +26,10 @@ const Timeout = 30 * time.Second
 // maxAnswer is how much of an answer is read.
 const maxAnswer = 64 << 10
 
+// TestHeader marks a delivery that must be judged and not committed, as the
+// field test of its body does.
+const TestHeader = "Dlo-Test"
+
 // EventRedrive is the type of a redrive's delivery.
 const EventRedrive = "dead_letter.redrive"
 
@@ -65,6 +69,7 @@ type redrive struct {
 	RedriveCount    int64    `json:"redrive_count"`
 	Attempts        int64    `json:"attempts"`
 	ReplyTo         string   `json:"reply_to"`
+	Test            bool     `json:"test,omitempty"` // of a check of the target alone
 }
 
 // Send sends a delivery once. The error is for the log and comes with an answer
@@ -72,7 +77,7 @@ type redrive struct {
 // whatever it said.
 func (s *Sender) Send(ctx context.Context, d dlq.Delivery) (dlq.Answer, error) {
 	body, err := json.Marshal(redrive{EventRedrive, d.RedriveID, d.DLQID, d.Source, d.DocID, d.ContentHash, d.PayloadSHA256, d.PayloadURL, d.PayloadURI, d.Mode,
-		d.SourceVersion, d.IngestSeq, d.CursorAtArrival, d.RedriveCount, d.Attempts, d.ReplyTo})
+		d.SourceVersion, d.IngestSeq, d.CursorAtArrival, d.RedriveCount, d.Attempts, d.ReplyTo, d.Test})
 	if err != nil {
 		return unusable("the delivery could not be written"), fmt.Errorf("write the body of redrive %s: %w", d.RedriveID, err)
 	}
@@ -107,14 +112,20 @@ func (s *Sender) sign(h http.Header, d dlq.Delivery, body []byte) error {
 	h.Set("Webhook-Id", d.RedriveID)
 	h.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
 	h.Set("Traceparent", traceparent(d))
-	if d.Secret == "" {
-		return nil
+	if d.Test {
+		h.Set(TestHeader, "true")
 	}
-	signature, err := Sign(d.Secret, d.RedriveID, now, body)
-	if err != nil {
-		return err
+	var signatures []string
+	for _, secret := range d.Secrets {
+		signature, err := Sign(secret, d.RedriveID, now, body)
+		if err != nil {
+			return err
+		}
+		signatures = append(signatures, signature)
 	}
-	h.Set("Webhook-Signature", signature)
+	if len(signatures) > 0 {
+		h.Set("Webhook-Signature", strings.Join(signatures, " "))
+	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ func secretOf(n int) string {
 
 func delivery(url string) dlq.Delivery {
 	seq := int64(42)
-	return dlq.Delivery{URL: url, Secret: secretOf(32), RedriveID: "01REDRIVE", DLQID: "01ENTRY", Source: "wiki", DocID: "11/é", ContentHash: strings.Repeat("ab", 32), Mode: dlq.ModeHeld,
+	return dlq.Delivery{URL: url, Secrets: []string{secretOf(32)}, RedriveID: "01REDRIVE", DLQID: "01ENTRY", Source: "wiki", DocID: "11/é", ContentHash: strings.Repeat("ab", 32), Mode: dlq.ModeHeld,
 		PayloadSHA256: strings.Repeat("cd", 32), PayloadURL: "https://dlo.example.com/p", PayloadURI: "s3://bucket/11", SourceVersion: `W/"7"`, IngestSeq: &seq, CursorAtArrival: "c",
 		RedriveCount: 1, Attempts: 2, ReplyTo: "https://dlo.example.com/api/v1/outcomes", Try: 1}
 }
@@ -98,7 +98,7 @@ func TestWithoutASecretItIsUnsigned(t *testing.T) {
 		}
 	})
 	d := delivery(url)
-	d.Secret = ""
+	d.Secrets = nil
 	if _, err := send(t, d); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSecretThatCannotSignSendsNothingAndIsNotRepeated(t *testing.T) {
 	url := target(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") })
 	for _, secret := range []string{"whsec_short", secretOf(23), secretOf(65), "plain", strings.TrimPrefix(secretOf(32), "whsec_")} {
 		d := delivery(url)
-		d.Secret = secret
+		d.Secrets = []string{secret}
 		a, err := send(t, d)
 		if err == nil || !a.Refused || a.Trouble == "" {
 			t.Errorf("%d characters: %+v, %v", len(secret), a, err)
@@ -270,5 +270,33 @@ func TestBodyIsJSONWhateverADocumentIsCalled(t *testing.T) {
 	}
 	if got["doc_id"] != d.DocID {
 		t.Errorf("doc_id is %q", got["doc_id"])
+	}
+}
+
+func TestWhileASecretIsReplacedEitherOneVerifiesADelivery(t *testing.T) {
+	var header http.Header
+	var body []byte
+	url := target(t, func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Clone()
+		body, _ = io.ReadAll(r.Body)
+	})
+	d := delivery(url)
+	d.Secrets = []string{secretOf(32), secretOf(48)}
+	if _, err := send(t, d); err != nil {
+		t.Fatal(err)
+	}
+	if signatures := strings.Fields(header.Get("webhook-signature")); len(signatures) != 2 {
+		t.Errorf("it has %d signatures", len(signatures))
+	}
+	for _, known := range d.Secrets {
+		if _, err := (client.Verifier{Secrets: []string{known}, Now: clock}).Redrive(header, body); err != nil {
+			t.Errorf("a pipeline that knows one of them: %v", err)
+		}
+	}
+	if _, err := (client.Verifier{Secrets: []string{secretOf(24)}, Now: clock}).Redrive(header, body); err == nil {
+		t.Error("a third secret verifies it")
+	}
+	if header.Get("Dlo-Test") != "" || bytes.Contains(body, []byte(`"test"`)) {
+		t.Error("a real delivery is marked as a test")
 	}
 }
