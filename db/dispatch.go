@@ -186,7 +186,7 @@ func (s *Store) DeliverySettled(ctx context.Context, by dlq.Actor, r dlq.Redrive
 	}
 	return s.update(ctx, func(tx *Tx) error {
 		reported := reported
-		reported.answer = &targetAnswer{status: status}
+		reported.answer = &targetAnswer{to: r, status: status}
 		if _, err := tx.applyOutcome(reported); err != nil {
 			return err
 		}

@@ -428,8 +428,12 @@ func (t *Tx) resume(o dlq.Operation, was dlq.OperationState) error {
 	return nil
 }
 
+// cancelMost is how many unsent redrives one transaction parks. Nothing is sent for
+// an operation that is cancelled; the sweep parks what is left.
+const cancelMost = 500
+
 func (t *Tx) cancelUnsent(operationID string) error {
-	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and (r.state = 'pending' or (r.state = 'claimed' and r.lease_until <= $2)) order by r.id`, operationID, ms(t.now))
+	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and (r.state = 'pending' or (r.state = 'claimed' and r.lease_until <= $2)) order by r.id limit $3`, operationID, ms(t.now), cancelMost)
 	if err != nil {
 		return err
 	}

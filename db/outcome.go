@@ -22,6 +22,7 @@ type reportedOutcome struct {
 
 // targetAnswer is the answer to a delivery, in which its outcome came.
 type targetAnswer struct {
+	to     dlq.Redrive // as it was claimed
 	status int
 	kept   bool // with the outcome
 }
@@ -91,7 +92,17 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		}
 		return dlq.OutcomeReceipt{Applied: applied, DLQID: e.dlqID, Status: e.status, Why: why}, nil
 	}
-	flight, e, found, err := t.outcomeSubject(o.Outcome, o.by)
+	flight, err := t.answered(o)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
+	}
+	var e entryRow
+	var found bool
+	if flight != nil {
+		e, found, err = t.entryByID(flight.EntryID)
+	} else {
+		flight, e, found, err = t.outcomeSubject(o.Outcome, o.by)
+	}
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
 	}
@@ -107,16 +118,25 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		// A pipeline that names a redrive in a report can tell its replays from its
 		// ordinary syncs: a failure that names none is no failure of a replay. In the
 		// answer to a delivery it is we who know which redrive is meant.
-		if src, err := t.sourceByID(e.sourceID); err != nil {
-			return receipt, err
-		} else if flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy && !src.EchoesRedriveID {
-			if _, err := t.exec(`update source set echoes = 1 where id = $1`, e.sourceID); err != nil {
-				return receipt, fmt.Errorf("trust a pipeline that names redrives: %w", err)
+		if flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy {
+			if err := t.echoes(e.sourceID); err != nil {
+				return receipt, err
 			}
-			clear(t.sources)
 		}
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
+}
+
+func (t *Tx) echoes(sourceID int64) error {
+	src, err := t.sourceByID(sourceID)
+	if err != nil || src.EchoesRedriveID {
+		return err
+	}
+	if _, err := t.exec(`update source set echoes = 1 where id = $1`, sourceID); err != nil {
+		return fmt.Errorf("trust the source to name redrives: %w", err)
+	}
+	delete(t.sources, src.Name())
+	return nil
 }
 
 func (t *Tx) keepOutcome(o reportedOutcome, entryID int64, applied bool, why string) error {
@@ -129,6 +149,29 @@ func (t *Tx) keepOutcome(o reportedOutcome, entryID int64, applied bool, why str
 		return fmt.Errorf("keep outcome: %w", err)
 	}
 	return nil
+}
+
+// answered gives the redrive to which a target answered that it is committed. What
+// was claimed is what is there as long as the lease stands, but for what its
+// dispatch added. Nil: it is to be read; of a failure it is, because its cohort may
+// have been merged meanwhile.
+func (t *Tx) answered(o reportedOutcome) (*dlq.Redrive, error) {
+	if o.answer == nil || o.Result != dlq.OutcomeCommitted && o.Result != dlq.OutcomeSkipped {
+		return nil, nil
+	}
+	r := o.answer.to
+	var running string
+	var sent int64
+	found, err := t.row(`select coalesce(running, ''), coalesce(sent_at, 0) from redrive where id = $1 and state = 'claimed' and lease_epoch = $2`, []any{r.ID, r.LeaseEpoch}, &running, &sent)
+	if err != nil || !found {
+		return nil, err
+	}
+	if r.SentAt = fromMS(sent); running != "" {
+		if err := json.Unmarshal([]byte(running), &r.Running); err != nil {
+			return nil, fmt.Errorf("read what ran at the send of redrive %s: %w", r.ID, err)
+		}
+	}
+	return &r, nil
 }
 
 // outcomeSubject finds what an outcome is about: the redrive that it names; else

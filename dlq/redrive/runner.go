@@ -245,8 +245,8 @@ func rest(ctx context.Context, woken <-chan struct{}, wait time.Duration) {
 // How many entries of one operation are in flight, and how many one transaction
 // takes.
 const (
-	window    = 2 * FirstStep
-	stepSlice = 200
+	window    = 3 * FirstStep
+	stepSlice = 400
 )
 
 // step takes the next entries of running operations. One that fails does not
