@@ -123,10 +123,9 @@ func (s *Store) needsOfProof(ctx context.Context, l *cohortList) error {
 			l.stopped = append(l.stopped, id)
 		}
 	}
-	// The counts of replays are few beside everything else, and hardly any cohort of
-	// which one passed still has something parked.
-	passed, err := s.texts(ctx, `select k.id from cohort k where k.parked > 0 and k.id in (select coalesce(o.merged_into, o.id) from replay_tally t cross join cohort o on o.id = t.cohort_id
-		where t.verdict = 'fixed_by_code' and t.presumed = 0 and t.replays > 0) order by k.parked desc, k.id desc limit $1`, provenMost)
+	// Of what is stuck, a seek each.
+	passed, err := s.texts(ctx, `select k.id from cohort k where `+inStates("k", []dlq.Status{dlq.StatusParked})+` and exists (select 1 from replay_tally t where t.cohort_id in `+withAbsorbed+`
+		and t.verdict = 'fixed_by_code' and t.presumed = 0 and t.replays > 0) order by k.parked desc, k.id desc limit $1`, provenMost)
 	if err != nil {
 		return fmt.Errorf("find the cohorts of which a replay passed: %w", err)
 	}
@@ -157,4 +156,13 @@ func (s *Store) needsOfProof(ctx context.Context, l *cohortList) error {
 		}
 	}
 	return nil
+}
+
+// ProofOfEntry is what replays prove of a document like one: of its cohort, its
+// source, and the versions that it failed under, whatever its state is.
+func (s *Store) ProofOfEntry(ctx context.Context, by dlq.Actor, c dlq.Cohort, e dlq.Entry) (dlq.Proof, error) {
+	c.ID = e.CohortID
+	c.FailedUnder = append(slices.Clone(c.FailedUnder), dlq.VersionCount{Source: e.Source, Versions: e.Versions})
+	proofs, err := s.CohortProofs(ctx, by, []dlq.Cohort{c})
+	return proofs[c.ID].Of(e.Source, e.Versions), err
 }

@@ -68,9 +68,6 @@ var QueryKeys = []QueryKey{
 	{"url", FormText, nil, "three characters or more of a document's address at its source", "url:wiki/spaces/HR", "a part of its address at the source"},
 }
 
-// laterKeys are keys that the language will have.
-var laterKeys = map[string]string{}
-
 // FindQueryKey finds a key by its name; nil without one.
 func FindQueryKey(name string) *QueryKey {
 	for i := range QueryKeys {
