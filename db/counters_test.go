@@ -93,14 +93,14 @@ func (o *office) act(t *rapid.T) {
 }
 
 func (o *office) operate(t *rapid.T, kind dlq.OperationKind) {
-	op := dlq.Operation{Kind: kind, Mode: dlq.ModeAuto, Grant: dlq.GrantReset, Days: 10,
+	op := dlq.Operation{Kind: kind, Mode: dlq.ModeAuto, Grant: dlq.GrantReset, Days: 10, Owner: "team", Disposition: &dlq.NewDisposition{Disposition: dlq.DispositionNeedsCode, Until: dlq.UntilCode},
 		Reason: "a test", Actor: dlqtest.Reviewer, Expect: -1}
 	op, err := o.s.CreateOperation(background, op)
 	if err != nil {
 		t.Fatalf("create an operation: %v", err)
 	}
 	members := append(rapid.SliceOfNDistinct(rapid.SampledFrom(o.known), 1, len(o.known), rapid.ID).Draw(t, "members"), "none of ours")
-	if err := o.s.AddItems(background, op, 1, members); err != nil {
+	if _, err := o.s.AddItems(background, op, 1, members); err != nil {
 		t.Fatalf("add items: %v", err)
 	}
 	if _, err := o.s.StartOperation(background, op.ID, rapid.IntRange(0, 3).Draw(t, "step")); err != nil {

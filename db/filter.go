@@ -238,7 +238,7 @@ func (f *filter) driverOf(t dlq.Term) (string, bool) {
 		}
 		parts = append(parts, f.dispositionIDs(t.Values)...)
 	case "operation":
-		parts = append(parts, "select entry_id from item where operation_id in ("+f.list(t.Values)+")")
+		parts = append(parts, f.operationIDs(t.Values)...)
 	default:
 		return f.textDriver(t)
 	}
@@ -258,7 +258,7 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 	case "outcome":
 		return "coalesce((select r.outcome from redrive r where r.entry_id = e.id order by r.created_at desc, r.id desc limit 1), '') in (" + f.list(orNothing(t.Values, "none")) + ")", false
 	case "operation":
-		return f.plus() + "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false
+		return f.plus() + "e.id in (" + strings.Join(f.operationIDs(t.Values), " union ") + ")", false
 	case "id":
 		return f.either(t.Values, func(v string) string {
 			return "(e.doc_id = " + f.arg(v) + " or e.dlq_id = " + f.arg(v) + " or e.sender_id = " + f.arg(v) + ")"

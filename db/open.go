@@ -163,6 +163,11 @@ func (s *Store) Close() error {
 
 func (s *Store) closeHandles() error { return errors.Join(s.read.Close(), s.write.Close()) }
 
+// BeforeCommit sets what is called before each commit, on the writer: when it is
+// called, everything is written and nothing is there yet. It is for tests that end
+// a process at that moment, and must be set before others use the store.
+func (s *Store) BeforeCommit(f func()) { s.writer.beforeCommit = f }
+
 // Ping answers whether the database can be read and the writer takes work.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int

@@ -226,6 +226,15 @@ func (w *world) decide(id int64) {
 	}
 }
 
+// operationValues are the operations, whole and by what stands in them.
+func (w *world) operationValues() []string {
+	var out []string
+	for _, id := range w.operations {
+		out = append(out, id, id+"/"+oneOf(w, "in_flight", "settled", "committed", "skipped", "superseded", "failed", "left_out"))
+	}
+	return out
+}
+
 // term makes a random term.
 func (w *world) term(all []dlq.Entry) string {
 	e := oneOf(w, all...)
@@ -236,7 +245,7 @@ func (w *world) term(all []dlq.Entry) string {
 		"parser": append(worldVersions, "current", "!current"), "chunker": append(worldVersions, "current", "!current"), "embedder": {"!current"},
 		"version": {"mapper@1.0", "mapper@p@3", "mapper@current", "mapper@!current", "parser@2.0", "none@!current"},
 		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "proof": {"proven", "presumed", "mixed", "refuted", "lapsed", "looks_transient", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
-		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none"}, w.operations...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
+		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none", "none/failed"}, w.operationValues()...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
 		"mark": {"returned", "late", "not_exhausted"}, "id": {e.DocID, e.DLQID, "none"}, "sha256": {dlqtest.Digest("bytes 1")[:9], e.PayloadSHA256}, "file": {"a.pdf", "*.pdf", "*%*", "none"},
 		"label": {"region", "region=eu", "region=e*", "r*", "T*", "e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
 	}
@@ -341,7 +350,16 @@ func (w *world) valueHolds(e dlq.Entry, key, v string, by dlq.Actor, traces map[
 		}
 		return last == v || last == "" && v == "none"
 	case "operation":
-		return slices.Contains(k.operations, v)
+		id, stands, _ := dlq.OperationValue(v)
+		n := slices.Index(k.operations, id)
+		if stands == "" || n < 0 {
+			return n >= 0
+		}
+		is := dlq.ItemSettled // each of them is sent, and with an outcome settled
+		if k.redrives[n] == "" {
+			is = dlq.ItemInFlight
+		}
+		return stands == string(is) || stands == k.redrives[n]
 	case "owner":
 		if v == "me" {
 			return e.Owner == by.Name
@@ -465,7 +483,7 @@ func (w *world) check(text string, by dlq.Actor, all []dlq.Entry, traces map[str
 func (w *world) frozen(by dlq.Actor, members []string) []string {
 	o, err := w.s.CreateOperation(background, dlq.Operation{Kind: dlq.OperationExtend, Days: 1, Reason: "x", Actor: by})
 	if err == nil {
-		err = w.s.AddItems(background, o, 1, members)
+		_, err = w.s.AddItems(background, o, 1, members)
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -46,7 +46,7 @@ func operate(t testing.TB, s *dbtest.DB, o dlq.Operation, dlqIDs ...string) dlq.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddItems(background, o, 1, dlqIDs); err != nil {
+	if _, err := s.AddItems(background, o, 1, dlqIDs); err != nil {
 		t.Fatal(err)
 	}
 	o, err = s.StartOperation(background, o.ID, 500)

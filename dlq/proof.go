@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -28,6 +29,12 @@ var ProofStates = []ProofState{ProofLapsed, ProofMixed, ProofRefuted, ProofProve
 // TransientLeast is how many replays that passed with nothing changed make a
 // cohort look transient.
 const TransientLeast = 5
+
+// LooksTransient says whether so many replays that passed with nothing changed, and
+// so many that failed again with new code, make a cohort look transient.
+func LooksTransient(transient, stillBroken int64) bool {
+	return transient >= TransientLeast && stillBroken == 0
+}
 
 // ReplayTally counts the replays of one cohort and source that say the same.
 type ReplayTally struct {
@@ -96,13 +103,15 @@ func (c CohortProof) Of(source string, v Versions) Proof {
 func ProveCohort(under []VersionCount, running map[string]Running, tallies []ReplayTally) CohortProof {
 	var out CohortProof
 	steps := stepsOf(tallies)
-	transient, unmoved := int64(0), int64(0)
+	transient, unmoved, broken := int64(0), int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.Verdict {
 		case VerdictTransient:
 			transient += t.Replays
 		case VerdictUnmoved, VerdictUnstable:
 			unmoved += t.Replays
+		case VerdictStillBroken:
+			broken += t.Replays
 		}
 	}
 	byKey := map[string]*Proof{}
@@ -117,7 +126,7 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		if p == nil {
 			p = &Proof{Step: step}
 			p.conclude(steps[step.Key()], lapsed, under)
-			if p.State == ProofNone && transient >= TransientLeast && !anyBroken(tallies) {
+			if p.State == ProofNone && LooksTransient(transient, broken) {
 				p.State, p.Passed, p.Of = ProofLooksTransient, transient, transient+unmoved
 			}
 			byKey[key] = p
@@ -126,7 +135,7 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		p.Groups = append(p.Groups, g)
 	}
 	for key, tallies := range steps { // what was proved of documents that are not stuck any more
-		if byKey[key] == nil && !tallies[0].Step.None() && !lastCounting(tallies).IsZero() {
+		if byKey[key] == nil && byKey["lapsed "+key] == nil && !tallies[0].Step.None() && !lastCounting(tallies).IsZero() {
 			byKey[key] = &Proof{Step: tallies[0].Step}
 			byKey[key].conclude(tallies, false, under)
 		}
@@ -168,21 +177,28 @@ func stepsOf(tallies []ReplayTally) map[string][]ReplayTally {
 
 // stepFor finds the step that a group of documents would make now: the one of
 // replays that covers it, else one that lapsed, else the one that nobody tried.
-// Of several the one with the latest replay counts.
+// Of several the one with the latest replay counts; of equally late ones, as an
+// answer with many outcomes makes them, one that speaks against a fix.
 func stepFor(g VersionCount, running Running, steps map[string][]ReplayTally) (step VersionStep, lapsed bool) {
 	var covering, over VersionStep
 	var covered, past time.Time
-	for _, tallies := range steps {
+	var coveredBroken, pastBroken bool
+	for _, key := range slices.Sorted(maps.Keys(steps)) { // in one order, so that every reading says the same
+		tallies := steps[key]
 		s, last := tallies[0].Step, lastCounting(tallies)
+		broken := slices.ContainsFunc(tallies, func(t ReplayTally) bool { return t.Verdict == VerdictStillBroken })
 		if s.None() || last.IsZero() {
 			continue
 		}
-		if s.Covers(g.Versions, running) && last.After(covered) {
-			covering, covered = s, last
+		later := func(than time.Time, thanBroken bool) bool {
+			return last.After(than) || last.Equal(than) && broken && !thanBroken
+		}
+		if s.Covers(g.Versions, running) && later(covered, coveredBroken) {
+			covering, covered, coveredBroken = s, last, broken
 		}
 		here := slices.ContainsFunc(tallies, func(t ReplayTally) bool { return t.Source == g.Source })
-		if here && s.LapsedFor(g.Versions, running) && last.After(past) { // elsewhere it never ran
-			over, past = s, last
+		if here && s.LapsedFor(g.Versions, running) && later(past, pastBroken) { // elsewhere it never ran
+			over, past, pastBroken = s, last, broken
 		}
 	}
 	switch {
@@ -202,10 +218,6 @@ func lastCounting(tallies []ReplayTally) time.Time {
 		}
 	}
 	return last
-}
-
-func anyBroken(tallies []ReplayTally) bool {
-	return slices.ContainsFunc(tallies, func(t ReplayTally) bool { return t.Verdict == VerdictStillBroken && t.Replays > 0 })
 }
 
 // conclude says what the replays of one step prove. A presumed failure speaks

@@ -1,5 +1,7 @@
 package dlq
 
+import "strings"
+
 // QueryKey is a key of the query language: how its values are read, and what the
 // screens, the completion and the documentation say of it.
 type QueryKey struct {
@@ -51,7 +53,7 @@ var QueryKeys = []QueryKey{
 	{"fix", FormChoice, []string{"deployed", "declared", "none"}, "what is known of a fix", "fix:deployed", "a fix was declared for its cohort and runs in its source, and it did not fail under it"},
 	{"disposition", FormChoice, []string{"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"}, "what was decided of it", "disposition:none", "nothing was decided of it nor of its cohort"},
 	{"outcome", FormChoice, []string{"committed", "skipped", "superseded", "failed", "unattributed", "assumed", "no_outcome", "undelivered", "cancelled", "none"}, "what came of its last redrive", "outcome:failed", "what came of its last redrive; none where there is no outcome yet"},
-	{"operation", FormText, nil, "an operation's id", "operation:01K7Z3NDEKTSV4RRFFQ69G5FAV", "what an operation holds"},
+	{"operation", FormText, nil, "an operation's id, and after a slash nothing or one of " + strings.Join(OperationStands, ", "), "operation:01K7Z3NDEKTSV4RRFFQ69G5FAV", "what an operation holds; operation:01K…/failed for what failed in it"},
 	{"owner", FormText, nil, "an owner, me or nobody", "owner:me", "yours; owner:nobody for those without one"},
 	{"has", FormChoice, []string{"payload", "owner", "ticket"}, "what it has", "has:payload", "its stored copy is held"},
 	{"mark", FormChoice, []string{"returned", "late", "no_outcome", "assumed", "not_exhausted", "presumed"}, "a mark", "mark:returned", "failed again after it was resolved"},

@@ -197,7 +197,14 @@ type entry struct {
 	ExpiresAt    time.Time `json:"expires_at"`
 	Redrives     []struct {
 		RedriveID string `json:"redrive_id"`
+		Mode      string `json:"mode"`
 		Outcome   string `json:"outcome"`
+		Verdict   struct {
+			Name     string `json:"name"`
+			Bytes    string `json:"bytes"`
+			Code     string `json:"code"`
+			Presumed bool   `json:"presumed"`
+		} `json:"verdict"`
 	} `json:"redrives"`
 }
 

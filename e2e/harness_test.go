@@ -330,7 +330,13 @@ func postJSON(t *testing.T, url string, body, into any) {
 // late; how long a thing takes is nowhere asserted.
 func eventually(t *testing.T, what string, ask func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
+	eventuallyWithin(t, 90*time.Second, what, ask)
+}
+
+// eventuallyWithin is eventually for what is known to take long.
+func eventuallyWithin(t *testing.T, most time.Duration, what string, ask func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(most)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !ask() {

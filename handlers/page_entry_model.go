@@ -182,7 +182,7 @@ func entryActions(f entryFacts) (actions, more []components.Action, cannot strin
 		return components.Action{Label: label, Href: confirmEntryHref(kind, id, back), Key: key, Tone: tone}
 	}
 	if f.by.May(dlq.MayNote) && e.Status != dlq.StatusErased {
-		more = append(more, do("Assign", actionAssign, "a", components.Plain))
+		more = append(more, do("Assign", dlq.OperationAssign, "a", components.Plain))
 	}
 	if f.by.May(dlq.MayNote) && e.Status.Open() {
 		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})

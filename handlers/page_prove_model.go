@@ -628,7 +628,10 @@ func operationHeadline(f proveFacts) (headline, detail string) {
 		case dlq.AsksStep:
 			return known, expectLeft(f)
 		case dlq.AsksTarget:
-			return "Target down: " + sentence("%s", web.VisibleText(o.Why)), join(triedWords(o), known)
+			if o.TryAt.IsZero() { // it is gone, or answers again
+				return sentence("%s", web.VisibleText(o.Why)), join(triedWords(o), known)
+			}
+			return "Target down: " + strings.TrimSuffix(web.VisibleText(o.Why), ".") + ".", join(triedWords(o), known)
 		case dlq.AsksTimeOut:
 			return sentence("%s", web.VisibleText(o.Why)), join("Wait longer, or send the next step.", known)
 		}

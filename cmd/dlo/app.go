@@ -36,6 +36,7 @@ type App struct {
 	listener net.Listener
 	server   *web.Server
 	runner   *redrive.Runner
+	asker    *redrive.Asker
 	sweeper  *sweep.Runner
 	checker  *sweep.Runner // asks the indexes of sources, which may take its time
 	indexer  *sweep.TextIndexer
@@ -65,6 +66,11 @@ func openApp(ctx context.Context, config serveConfig, log *slog.Logger) (_ *App,
 	if voided > 0 {
 		log.Warn("operations were voided whose membership was being written when the server stopped", "count", voided)
 	}
+	if n, err := a.stores.db.EndLeases(ctx); err != nil {
+		return nil, err
+	} else if n > 0 {
+		log.Info("deliveries go on that were under way when the server stopped", "count", n)
+	}
 	if a.listener, err = net.Listen("tcp", config.Listen); err != nil {
 		return nil, fmt.Errorf("--listen %q: %w", config.Listen, err)
 	}
@@ -83,10 +89,12 @@ func (a *App) wire() error {
 	store, payloads := a.stores.db, a.stores.payloads
 	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
 	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
-	a.runner = redrive.NewRunner(redrive.Options{Store: store, Sender: webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now),
+	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second, IdlePerHost: 256}), time.Now))
+	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
-	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
+	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep, Swept: store}
 	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
@@ -104,7 +112,7 @@ func (a *App) wire() error {
 	}
 	a.live = handlers.NewLive(store)
 	h := &handlers.Handlers{Store: store, Live: a.live, Intake: intake.New(store, payloads, time.Now, a.config.MaxPayload),
-		Redrives: &redrive.Planner{Store: store, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: store, Clock: time.Now, Wake: a.runner.Wake},
+		Redrives: &redrive.Planner{Store: redrives, Clock: time.Now, Wake: a.runner.Wake}, Outcomes: &redrive.Reporter{Store: redrives, Clock: time.Now, Wake: a.runner.Wake},
 		Prober: prober, Payloads: payloads, Links: links, Sessions: sessions, Passwords: web.NewPasswords(), Throttle: web.NewLoginThrottle(throttleRows{store}, time.Now),
 		Assets: assets, PublicURL: a.base, Now: time.Now, MaxFetch: a.config.MaxPayload, OpenAPI: docs.OpenAPI, Wake: a.runner.Wake, Regroup: a.regroup.Wake}
 	a.tokens = newTokenLookup(store)
@@ -121,6 +129,7 @@ func (a *App) run(ctx context.Context) error {
 	defer stop()
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
+	background.Go(func() { a.asker.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
 	background.Go(func() { a.checker.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
@@ -184,6 +193,10 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Text(s.db),
 		sweep.Dispositions(s.db),
 		sweep.Verdicts(s.db),
+		sweep.Forget("preparations that were cut off", func(ctx context.Context, now time.Time) (int, error) {
+			n, err := s.db.VoidAbandoned(ctx, now.Add(-10*time.Minute))
+			return int(n), err
+		}),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("secrets that were replaced", func(ctx context.Context, _ time.Time) (int, error) { return s.db.EndOverlaps(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {

@@ -48,6 +48,7 @@ type serveFlags struct {
 	Secret        []string `help:"A secret of probe headers, bound to a host: NAME@HOST=FILE." placeholder:"NAME@HOST=FILE"`
 	NoMigrate     bool     `help:"Refuse an older schema in place of migrating it."`
 	MaxPayload    int64    `default:"268435456" help:"Bytes of the largest payload that is taken." placeholder:"BYTES"`
+	Failpoint     string   `hidden:"" help:"A step of a redrive at which the server kills itself, for tests of what that leaves." placeholder:"STEP:WHEN[:N]"`
 }
 
 // serveConfig is what the flags mean, checked before anything listens.
@@ -57,6 +58,7 @@ type serveConfig struct {
 	proxies   []netip.Prefix
 	allow     []outbound.Allow
 	secrets   secrets
+	failpoint *failpoint // nil: none, as everywhere but in tests
 }
 
 func (f serveFlags) check() (serveConfig, error) {
@@ -85,6 +87,9 @@ func (f serveFlags) check() (serveConfig, error) {
 		return c, fmt.Errorf("--outbound-allow %q: %w", f.OutboundAllow, err)
 	}
 	if c.secrets, err = readSecrets(f.Secret); err != nil {
+		return c, err
+	}
+	if c.failpoint, err = parseFailpoint(f.Failpoint); err != nil {
 		return c, err
 	}
 	if f.MaxPayload < 1 {

@@ -49,6 +49,9 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// standTime is when tests begin.
+var standTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // stand is a whole dead letter office with a store, a payload store and a target.
 type stand struct {
 	t        *testing.T
@@ -65,7 +68,7 @@ type stand struct {
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{t: t, ctx: context.Background(), clock: &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
+	s := &stand{t: t, ctx: context.Background(), clock: &clock{now: standTime}}
 	dir := t.TempDir()
 	var err error
 	s.store, err = db.Open(s.ctx, db.Options{Path: filepath.Join(dir, "dlo.db"), Key: make([]byte, 32), Clock: s.clock.Now, Synchronous: "OFF"})

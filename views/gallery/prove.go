@@ -171,7 +171,7 @@ func proveStates() map[string]components.Prove {
 	over("prove-cancelled", dots(step(passed, "passed"), step(passed, "5 passed"), step(cancelled, "25 free again"), step(cancelled, "100 free again"), step(cancelled, "262 free again")), components.Band{Done: 1.5, Low: 1.5, High: 1.5, Label: "6 of 393 got in"}, "Cancelled: 6 done, 0 in flight, 387 not started and free again.", "6 of 6 got past this error.", components.Plain)
 	over("prove-done", dots(step(passed, "passed"), step(passed, "5 passed"), step(passed, "25 passed"), step(passed, "100 passed"), step(passed, "262 passed")), components.Band{Done: 100, Low: 100, High: 100, Label: "393 of 393 got in"}, "393 of 393 got in.", "16 documents are still stuck here, and this says nothing of them.", components.Good)
 	analyst := going("prove-analyst")
-	analyst.Steps, analyst.Band, analyst.Headline = proving().Steps, proving().Band, proving().Headline
+	analyst.Steps, analyst.Band, analyst.Headline, analyst.Detail = proving().Steps, proving().Band, proving().Headline, proving().Detail
 	analyst.Cannot = "Analysts cannot redrive, quarantine or extend. Ask a reviewer and give them this page's address."
 	out["prove-analyst"] = analyst
 	long := going("prove-long")

@@ -244,6 +244,8 @@ func TestThePipelineFromFirstSyncToRedrive(t *testing.T) {
 		}
 		if old := redriven(o, p, "rd-late", "submittals", id, nil); old.Result != dlq.OutcomeSuperseded {
 			t.Errorf("the copy afterwards: %s, want superseded", old.Result)
+		} else if old.ErrorType != "" || old.ErrorClass != "" || old.ValidationOutput != nil {
+			t.Errorf("what did not decide is reported as its error: %+v", old)
 		}
 	})
 

@@ -296,6 +296,10 @@ func (st settlement) writeOutcome(ctx context.Context, tx *sql.Tx, result dlq.Ou
 		return nil
 	}
 	st.outcome.Result = result
+	if result != dlq.OutcomeFailed { // the bytes failed, and that was not what decided
+		o := st.outcome
+		o.Stage, o.Reason, o.ErrorClass, o.ErrorType, o.ErrorMessage, o.StackTrace, o.ValidationOutput, o.Confidence = "", "", "", "", "", "", nil, nil
+	}
 	body, err := json.Marshal(st.outcome)
 	if err != nil {
 		return err
