@@ -141,16 +141,28 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		}
 	}
 	for _, p := range byKey {
-		if p.Of > 0 && p.State != ProofLooksTransient && p.State != ProofLapsed {
-			low, high := Wilson(p.Passed, p.Of)
-			p.Low, p.High = int64(math.Round(low*float64(p.Covers))), int64(math.Round(high*float64(p.Covers)))
-		}
+		p.forecast()
 		out.Proofs = append(out.Proofs, *p)
 	}
-	slices.SortFunc(out.Proofs, func(a, b Proof) int {
+	out.order()
+	return out
+}
+
+// forecast says how many of the covered documents are expected to get past the
+// error.
+func (p *Proof) forecast() {
+	p.Low, p.High = 0, 0
+	if p.Of > 0 && p.State != ProofLooksTransient && p.State != ProofLapsed {
+		low, high := Wilson(p.Passed, p.Of)
+		p.Low, p.High = int64(math.Round(low*float64(p.Covers))), int64(math.Round(high*float64(p.Covers)))
+	}
+}
+
+// order puts that first which covers most.
+func (c CohortProof) order() {
+	slices.SortFunc(c.Proofs, func(a, b Proof) int {
 		return cmp.Or(cmp.Compare(b.Covers, a.Covers), b.Last.Compare(a.Last), cmp.Compare(b.Of, a.Of), cmp.Compare(a.Step.Key(), b.Step.Key()))
 	})
-	return out
 }
 
 // stepsOf gathers the tallies by step.

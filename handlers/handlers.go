@@ -84,7 +84,7 @@ type Store interface {
 	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
 	DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string, days int) ([]int64, error)
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
-	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
+	ProofOfEntry(ctx context.Context, by dlq.Actor, c dlq.Cohort, e dlq.Entry) (dlq.Proof, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
 	SavedViews(ctx context.Context, by dlq.Actor) (own, shared []dlq.SavedView, err error)
 	SavedView(ctx context.Context, by dlq.Actor, id string) (dlq.SavedView, error)
