@@ -40,14 +40,17 @@ func (t *Tx) audit(by dlq.Actor, a auditEntry) error {
 		}
 		detail = string(b)
 	}
-	var seq int64
-	previous := genesis
-	if _, err := t.row(`select seq, hash from audit order by seq desc limit 1`, nil, &seq, &previous); err != nil {
-		return fmt.Errorf("read the audit trail's head: %w", err)
+	if t.remembered.head == nil {
+		head := auditHead{hash: genesis}
+		if _, err := t.row(`select seq, hash from audit order by seq desc limit 1`, nil, &head.seq, &head.hash); err != nil {
+			return fmt.Errorf("read the audit trail's head: %w", err)
+		}
+		t.remembered.head = &head
 	}
-	row := dlq.AuditRow{Seq: seq + 1, At: t.now, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Action: a.action,
+	head := t.remembered.head
+	row := dlq.AuditRow{Seq: head.seq + 1, At: t.now, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Action: a.action,
 		EntryID: a.entryID, DLQID: a.dlqID, CohortID: a.cohort, OperationID: a.operation, Source: a.source, Detail: detail}
-	row.Hash = chain(row, previous)
+	row.Hash = chain(row, head.hash)
 	var entryID any
 	if a.entryID != 0 {
 		entryID = a.entryID
@@ -57,6 +60,7 @@ func (t *Tx) audit(by dlq.Actor, a auditEntry) error {
 		row.Seq, ms(row.At), row.ActorKind, row.ActorID, row.ActorName, row.Action, entryID, row.DLQID, row.CohortID, row.OperationID, row.Source, row.Detail, row.Hash); err != nil {
 		return fmt.Errorf("append to the audit trail: %w", err)
 	}
+	head.seq, head.hash = row.Seq, row.Hash
 	if a.reason == "" {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (o *office) operate(t *rapid.T, kind dlq.OperationKind) {
 		t.Fatalf("create an operation: %v", err)
 	}
 	members := append(rapid.SliceOfNDistinct(rapid.SampledFrom(o.known), 1, len(o.known), rapid.ID).Draw(t, "members"), "none of ours")
-	if err := o.s.AddItems(background, op, 1, members); err != nil {
+	if _, err := o.s.AddItems(background, op, 1, members); err != nil {
 		t.Fatalf("add items: %v", err)
 	}
 	if _, err := o.s.StartOperation(background, op.ID, rapid.IntRange(0, 3).Draw(t, "step")); err != nil {

@@ -12,7 +12,22 @@ import (
 )
 
 // running reads what runs now in a source.
-func (t *Tx) running(sourceID int64) (dlq.Running, error) { return running(t.ctx, t, sourceID) }
+// running reads what runs now in a source, and remembers it for the rest of the
+// batch. It is not to be changed.
+func (t *Tx) running(sourceID int64) (dlq.Running, error) {
+	if r, ok := t.remembered.running[sourceID]; ok {
+		return r, nil
+	}
+	r, err := running(t.ctx, t, sourceID)
+	if err != nil {
+		return nil, err
+	}
+	if t.remembered.running == nil {
+		t.remembered.running = map[int64]dlq.Running{}
+	}
+	t.remembered.running[sourceID] = r
+	return r, nil
+}
 
 // Running reads what runs now in a source.
 func (s *Store) Running(ctx context.Context, sourceID int64) (dlq.Running, error) {
@@ -93,6 +108,7 @@ func (s *Store) Deploy(ctx context.Context, by dlq.Actor, source string, r dlq.D
 // versions that run now and did not before, and whether anything moved. One that
 // names its moment and came before is passed over, whatever was told since.
 func (t *Tx) deploy(sourceID int64, r dlq.DeploymentReport, dated bool) (began []string, moved bool, err error) {
+	defer func() { t.remembered.running = nil }()
 	stopped, err := stoppedText(r.Stopped)
 	if err != nil {
 		return nil, false, err

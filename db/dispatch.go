@@ -57,50 +57,49 @@ func (s *Store) InFlight(ctx context.Context) (map[string]int64, error) {
 // The epoch that comes with each is its fencing number: whoever records under
 // an older one changes nothing.
 func (s *Store) ClaimRedrives(ctx context.Context, source, owner string, lease time.Duration, limit int) ([]dlq.Redrive, error) {
-	var out []dlq.Redrive
+	var ids []string
 	err := s.update(ctx, func(tx *Tx) error {
-		out = nil
-		var ids []string
-		if err := each(tx.ctx, tx, `select r.id from redrive r join operation o on o.id = r.operation_id join source s on s.id = r.source_id
+		ids = nil
+		var gone []string // whose entry was settled by something else meanwhile: nothing is to be sent
+		if err := each(tx.ctx, tx, `select r.id, e.status = 'redriving' from redrive r join operation o on o.id = r.operation_id join source s on s.id = r.source_id join entry e on e.id = r.entry_id
 			where s.name = $1 and r.state in ('pending', 'claimed') and r.next_at <= $2 and (r.state = 'pending' or r.lease_until <= $2) and o.state in ('running', 'done')
 			order by r.next_at, r.id limit $3`, []any{source, ms(tx.now), limit}, func(rows *sql.Rows) error {
 			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
+			var waits bool
+			err := rows.Scan(&id, &waits)
+			if waits {
+				ids = append(ids, id)
+			} else {
+				gone = append(gone, id)
+			}
 			return err
 		}); err != nil {
 			return fmt.Errorf("find what is due: %w", err)
 		}
-		for _, id := range ids {
-			if _, err := tx.exec(`update redrive set state = 'claimed', lease_owner = $1, lease_epoch = lease_epoch + 1, lease_until = $2 where id = $3`, owner, ms(tx.now.Add(lease)), id); err != nil {
-				return fmt.Errorf("claim redrive: %w", err)
-			}
-			r, err := tx.redriveWhere(`where r.id = $1`, id)
-			if err != nil {
-				return err
-			}
-			stands, err := tx.stillRedriving(r)
-			if err != nil {
-				return err
-			}
-			if stands {
-				out = append(out, *r)
-			}
+		if _, err := tx.exec(`update redrive set state = 'claimed', lease_owner = $1, lease_epoch = lease_epoch + 1, lease_until = $2 where id in (select value from json_each($3))`, owner, ms(tx.now.Add(lease)), jsonTexts(ids)); err != nil {
+			return fmt.Errorf("claim redrives: %w", err)
 		}
-		return nil
+		return tx.settleGone(gone)
 	})
-	return out, err
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	// Outside the transaction, which arrivals wait behind: what is under our lease
+	// is ours. Should it be settled or lost meanwhile, its delivery does not begin.
+	return redrivesWhere(ctx, s.reader(), `where r.id in (select value from json_each($1)) and r.state = 'claimed' and r.lease_owner = $2 order by r.next_at, r.id`, jsonTexts(ids), owner)
 }
 
-// stillRedriving says whether the entry of a redrive still waits for it. One that
-// was settled by something else meanwhile needs no delivery.
-func (t *Tx) stillRedriving(r *dlq.Redrive) (bool, error) {
-	var one int
-	waits, err := t.row(`select 1 from entry where id = $1 and status = 'redriving'`, []any{r.EntryID}, &one)
-	if err != nil || waits {
-		return waits, err
+func (t *Tx) settleGone(ids []string) error {
+	for _, id := range ids {
+		r, err := t.redriveWhere(`where r.id = $1`, id)
+		if err != nil || r == nil {
+			return err
+		}
+		if err := t.settleRedrive(r, settlement{outcome: dlq.OutcomeCancelled, at: t.now}); err != nil {
+			return err
+		}
 	}
-	return false, t.settleRedrive(r, settlement{outcome: dlq.OutcomeCancelled, at: t.now})
+	return nil
 }
 
 // BeginDelivery records what a delivery sends before it is sent: the bytes, what
@@ -116,8 +115,8 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 		return false, fmt.Errorf("write the evidence of redrive %s: %w", r.ID, err)
 	}
 	ok := false
-	err = s.update(ctx, func(tx *Tx) error {
-		running, err := tx.runningOf(r.EntryID)
+	err = s.record(ctx, func(tx *Tx) error {
+		running, err := tx.runningText(r.Source)
 		if err != nil {
 			return err
 		}
@@ -142,12 +141,12 @@ func (s *Store) BeginDelivery(ctx context.Context, r dlq.Redrive) (bool, error) 
 	return ok, err
 }
 
-func (t *Tx) runningOf(entryID int64) (string, error) {
-	var sourceID int64
-	if _, err := t.row(`select source_id from entry where id = $1`, []any{entryID}, &sourceID); err != nil {
-		return "", fmt.Errorf("find entry: %w", err)
+func (t *Tx) runningText(source string) (string, error) {
+	src, _, err := t.source(source)
+	if err != nil {
+		return "", err
 	}
-	running, err := t.running(sourceID)
+	running, err := t.running(src.ID)
 	if err != nil {
 		return "", err
 	}
@@ -160,7 +159,7 @@ func (t *Tx) runningOf(entryID int64) (string, error) {
 
 // DeliveryFailed gives a claimed delivery back, so that it is sent at next.
 func (s *Store) DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, sentence, body string, next time.Time) error {
-	return s.update(ctx, func(tx *Tx) error {
+	return s.record(ctx, func(tx *Tx) error {
 		_, err := tx.exec(`update redrive set state = 'pending', last_status = $1, last_error = $2, last_body = $3, next_at = $4, lease_until = 0
 			where id = $5 and state = 'claimed' and lease_epoch = $6`, status, sentence, body, ms(next), r.ID, r.LeaseEpoch)
 		if err != nil {
@@ -174,32 +173,60 @@ func (s *Store) DeliveryFailed(ctx context.Context, r dlq.Redrive, status int, s
 // outcome starts here. The sentence and the body are of an answer that meant to
 // say more and was not understood.
 func (s *Store) DeliveryTaken(ctx context.Context, r dlq.Redrive, status int, sentence, body string) error {
+	return s.record(ctx, func(tx *Tx) error { return tx.deliveryTaken(r, status, sentence, body) })
+}
+
+// DeliverySettled records that a target took a redrive and said in its answer what
+// came of it: both in one transaction, so that neither is known without the other.
+// The fingerprint is as in ApplyOutcome.
+func (s *Store) DeliverySettled(ctx context.Context, by dlq.Actor, r dlq.Redrive, status int, o dlq.Outcome, fp *dlq.Fingerprint) error {
+	reported, err := s.reported(by, o, fp)
+	if err != nil {
+		return err
+	}
 	return s.update(ctx, func(tx *Tx) error {
-		src, _, err := tx.source(r.Source)
-		if err != nil {
+		reported := reported
+		reported.answer = &targetAnswer{to: r, status: status}
+		if _, err := tx.applyOutcome(reported); err != nil {
 			return err
 		}
-		n, err := tx.exec(`update redrive set state = 'delivered', accepted_at = $1, due_at = $2, last_status = $3, last_error = $4, last_body = $5, lease_until = 0
-			where id = $6 and state = 'claimed' and lease_epoch = $7`, ms(tx.now), ms(tx.now.Add(src.Policy.Outcomes.Timeout.Std())), status, sentence, body, r.ID, r.LeaseEpoch)
-		if err != nil {
-			return fmt.Errorf("record a delivery: %w", err)
+		if reported.answer.kept {
+			return tx.countDelivered(r.Source)
 		}
-		if n == 0 { // its outcome came first, or another holds the lease
-			n, err = tx.exec(`update redrive set accepted_at = $1, last_status = $2, last_error = '', last_body = '' where id = $3 and state = 'settled' and accepted_at is null and lease_epoch = $4`,
-				ms(tx.now), status, r.ID, r.LeaseEpoch)
-			if err != nil {
-				return fmt.Errorf("record a delivery that was settled before: %w", err)
-			}
-		}
-		if n == 0 {
-			return nil
-		}
-		if _, err := tx.exec(`update source set delivered = delivered + 1 where id = $1`, src.ID); err != nil {
-			return fmt.Errorf("count the delivery: %w", err)
-		}
-		delete(tx.sources, r.Source)
-		return tx.resolveAlert(dlq.AlertTargetGone, "source:"+r.Source)
+		return tx.deliveryTaken(r, status, "", "")
 	})
+}
+
+func (t *Tx) deliveryTaken(r dlq.Redrive, status int, sentence, body string) error {
+	src, _, err := t.source(r.Source)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(`update redrive set state = 'delivered', accepted_at = $1, due_at = $2, last_status = $3, last_error = $4, last_body = $5, lease_until = 0
+		where id = $6 and state = 'claimed' and lease_epoch = $7`, ms(t.now), ms(t.now.Add(src.Policy.Outcomes.Timeout.Std())), status, sentence, body, r.ID, r.LeaseEpoch)
+	if err != nil {
+		return fmt.Errorf("record a delivery: %w", err)
+	}
+	if n == 0 { // its outcome came first, or another holds the lease
+		n, err = t.exec(`update redrive set accepted_at = $1, last_status = $2, last_error = '', last_body = '' where id = $3 and state = 'settled' and accepted_at is null and lease_epoch = $4`,
+			ms(t.now), status, r.ID, r.LeaseEpoch)
+		if err != nil {
+			return fmt.Errorf("record a delivery that was settled before: %w", err)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return t.countDelivered(r.Source)
+}
+
+func (t *Tx) countDelivered(source string) error {
+	src, _, err := t.source(source)
+	if err != nil {
+		return err
+	}
+	into(&t.jobSums.sources, src.ID).delivered++
+	return t.resolveAlert(dlq.AlertTargetGone, "source:"+source)
 }
 
 // Undelivered gives a redrive up: its target did not take it. The entry is

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"dlo/dlq"
@@ -151,12 +152,7 @@ func (t *Tx) saveEntry(was, is entryRow) error {
 	if was.status != is.status && !dlq.MayMove(was.status, is.status) {
 		return fmt.Errorf("no event moves an entry from %s to %s", was.status, is.status)
 	}
-	args := append(is.mutable(), is.id, was.status, was.version)
-	n, err := t.exec(`update entry set status = $1, resolution = $2, marks = $3, cell_id = $4, fingerprint_id = $5, evidence_id = $6, episode = $7, attempts = $8,
-		arrivals = $9, last_attempt = $10, redrives_total = $11, same_failures = $12, granted = $13, first_seen = $14, opened_at = $15, last_seen = $16, expires_at = $17,
-		ingest_seq = $18, received_at = $19, settled_at = $20, settled_seq = $21, content_hash = $22, key_check = $23, payload_sha256 = $24, held_sha256 = $25,
-		payload_bytes = $26, payload_state = $27, payload_attempt = $28, payload_expires = $29, sender_id = $30, filename = $31, message = $32, blocked = $33,
-		version = version + 1 where id = $34 and status = $35 and version = $36`, args...)
+	n, err := t.writeEntry(was, is)
 	if err != nil {
 		return fmt.Errorf("save entry: %w", err)
 	}
@@ -174,4 +170,23 @@ func (t *Tx) saveEntry(was, is entryRow) error {
 		return err
 	}
 	return t.reviewDispositions(was, is)
+}
+
+// writeEntry writes a row that was changed. What only moves to another state keeps
+// its place in every index that does not name the state, and those are not touched:
+// the database decides by the columns that a statement names.
+func (t *Tx) writeEntry(was, is entryRow) (int64, error) {
+	moved := was
+	moved.status, moved.resolution, moved.marks, moved.sameFailures, moved.granted, moved.settledAt, moved.settledSeq = is.status, is.resolution, is.marks, is.sameFailures, is.granted, is.settledAt, is.settledSeq
+	if slices.Equal(moved.mutable(), is.mutable()) {
+		return t.exec(`update entry set status = $1, resolution = $2, marks = $3, same_failures = $4, granted = $5, settled_at = $6, settled_seq = $7, version = version + 1
+			where id = $8 and status = $9 and version = $10`,
+			is.status, is.resolution, is.marks.String(), is.sameFailures, is.granted, msOrNull(is.settledAt), is.settledSeq, is.id, was.status, was.version)
+	}
+	args := append(is.mutable(), is.id, was.status, was.version)
+	return t.exec(`update entry set status = $1, resolution = $2, marks = $3, cell_id = $4, fingerprint_id = $5, evidence_id = $6, episode = $7, attempts = $8,
+		arrivals = $9, last_attempt = $10, redrives_total = $11, same_failures = $12, granted = $13, first_seen = $14, opened_at = $15, last_seen = $16, expires_at = $17,
+		ingest_seq = $18, received_at = $19, settled_at = $20, settled_seq = $21, content_hash = $22, key_check = $23, payload_sha256 = $24, held_sha256 = $25,
+		payload_bytes = $26, payload_state = $27, payload_attempt = $28, payload_expires = $29, sender_id = $30, filename = $31, message = $32, blocked = $33,
+		version = version + 1 where id = $34 and status = $35 and version = $36`, args...)
 }

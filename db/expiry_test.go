@@ -66,7 +66,7 @@ func TestOnlyWhatIsParkedAndNotReservedExpires(t *testing.T) {
 	bring(t, s, redriving.DLQID, dlq.StatusRedriving)
 	o, err := s.CreateOperation(background, dlq.Operation{Kind: dlq.OperationRedrive, Mode: dlq.ModeAuto, Reason: "a test", Actor: dlqtest.Reviewer})
 	if err == nil {
-		err = s.AddItems(background, o, 1, []string{waiting.DLQID})
+		_, err = s.AddItems(background, o, 1, []string{waiting.DLQID})
 	}
 	if err != nil {
 		t.Fatal(err)

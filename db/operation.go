@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"strings"
+	"time"
 
 	"dlo/dlq"
 )
@@ -154,9 +155,12 @@ func (s *Store) CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Opera
 // AddItems writes a slice of an operation's membership: each entry waits, or is
 // left out with why. Names that are not found are left out as such; so is what the
 // actor may not see, which keeps no trace here. The caller keeps slices small
-// (some hundreds), so that arrivals are not held up.
-func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error {
-	return s.update(ctx, func(tx *Tx) error {
+// (some hundreds), so that arrivals are not held up: by the time that it took
+// itself, without the one in which it waited for others.
+func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) (took time.Duration, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
 		found, err := tx.candidates(o, dlqIDs)
 		if err != nil {
 			return err
@@ -185,9 +189,7 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 			}
 		}
 		for state, n := range counts {
-			if err := tx.tallyItems(o.ID, rest, string(state), n); err != nil {
-				return err
-			}
+			tx.tallyItems(o.ID, rest, string(state), n)
 		}
 		_, err = tx.exec(`update operation set total = total + $1, waiting = waiting + $2, left_out = left_out + $3, updated_at = $4 where id = $5`,
 			len(dlqIDs), counts[dlq.ItemWaiting], counts[dlq.ItemLeftOut], ms(tx.now), o.ID)
@@ -196,6 +198,7 @@ func (s *Store) AddItems(ctx context.Context, o dlq.Operation, position int, dlq
 		}
 		return nil
 	})
+	return took, err
 }
 
 const (
@@ -274,37 +277,6 @@ func stratumOf(versions int64, content string, month, bytes int64) int64 {
 	return int64(h.Sum64() >> 1)
 }
 
-// askRedrive gathers what decides whether a redrive takes an entry, and decides.
-func (t *Tx) askRedrive(o dlq.Operation, e entryRow) (dlq.Eligibility, error) {
-	src, err := t.sourceByID(e.sourceID)
-	if err != nil {
-		return dlq.Eligibility{}, err
-	}
-	c := dlq.Candidate{Status: e.status, HasKey: e.contentHash != "", HasTarget: src.Policy.Redrive.URL != "", SameFailures: e.sameFailures, Grant: e.granted,
-		Threshold: src.Policy.PoisonThreshold, Mode: cmp.Or(o.Mode, src.Policy.Redrive.Mode), Copy: e.copy}
-	if c.Status == dlq.StatusParked {
-		if c.InFlight, err = t.reserved(o.ID, e); err != nil {
-			return dlq.Eligibility{}, err
-		}
-		if c.Registered, err = t.registered(e.sourceID, e.contentHash); err != nil {
-			return dlq.Eligibility{}, err
-		}
-	}
-	return c.Ask(), nil
-}
-
-// reserved says whether the entry waits in another operation that has not
-// ended, or its key is in flight.
-func (t *Tx) reserved(operationID string, e entryRow) (bool, error) {
-	var one int
-	waits, err := t.row(`select 1 from item i join operation o on o.id = i.operation_id
-		where i.entry_id = $1 and i.state = 'waiting' and i.operation_id <> $2 and o.kind = 'redrive' and o.state not in ('done', 'cancelled') limit 1`, []any{e.id, operationID}, &one)
-	if err != nil || waits {
-		return waits, err
-	}
-	return t.row(`select 1 from redrive where source_id = $1 and content_hash = $2 and state in ('pending', 'claimed', 'delivered')`, []any{e.sourceID, e.contentHash}, &one)
-}
-
 // StartOperation ends the preparation, and takes the first step of at most
 // limit entries in the same transaction.
 func (s *Store) StartOperation(ctx context.Context, id string, limit int) (dlq.Operation, error) {
@@ -344,7 +316,10 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 				return err
 			}
 		}
-		if err := tx.finishOperation(id); err != nil {
+		if err := tx.countNow(); err != nil {
+			return err
+		}
+		if err := tx.finishOperation(id); err != nil { // of which nothing was taken
 			return err
 		}
 		out, err = tx.operation(id)
@@ -354,6 +329,9 @@ func (s *Store) stepOperation(ctx context.Context, id string, limit int, start b
 }
 
 func (t *Tx) operation(id string) (dlq.Operation, error) {
+	if err := t.countNow(); err != nil {
+		return dlq.Operation{}, err
+	}
 	list, err := operationsWhere(t.ctx, t, `where id = $1`, id)
 	if err != nil {
 		return dlq.Operation{}, err
@@ -450,8 +428,12 @@ func (t *Tx) resume(o dlq.Operation, was dlq.OperationState) error {
 	return nil
 }
 
+// cancelMost is how many unsent redrives one transaction parks. Nothing is sent for
+// an operation that is cancelled; the sweep parks what is left.
+const cancelMost = 500
+
 func (t *Tx) cancelUnsent(operationID string) error {
-	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and (r.state = 'pending' or (r.state = 'claimed' and r.lease_until <= $2)) order by r.id`, operationID, ms(t.now))
+	list, err := redrivesWhere(t.ctx, t, `where r.operation_id = $1 and (r.state = 'pending' or (r.state = 'claimed' and r.lease_until <= $2)) order by r.id limit $3`, operationID, ms(t.now), cancelMost)
 	if err != nil {
 		return err
 	}
@@ -497,8 +479,12 @@ func (t *Tx) step(o dlq.Operation, limit int) error {
 	}); err != nil {
 		return fmt.Errorf("read items: %w", err)
 	}
+	ahead, err := t.turnsAhead(o, items)
+	if err != nil {
+		return err
+	}
 	for _, i := range items {
-		state, why, redriveID, err := t.turn(o, i)
+		state, why, redriveID, err := t.turn(o, i, ahead)
 		if err != nil {
 			return err
 		}
@@ -509,15 +495,9 @@ func (t *Tx) step(o dlq.Operation, limit int) error {
 		if state == dlq.ItemSettled && redriveID != "" {
 			outcome = dlq.OutcomeSkipped // its key is committed: nothing was sent
 		}
-		if err := t.tallyItems(o.ID, i.Step, string(dlq.ItemWaiting), -1); err != nil {
-			return err
-		}
-		if err := t.tallyItems(o.ID, i.Step, standsFor(state, outcome), 1); err != nil {
-			return err
-		}
-		if err := t.itemMoved(o.ID, dlq.ItemWaiting, state, 1); err != nil {
-			return err
-		}
+		t.tallyItems(o.ID, i.Step, string(dlq.ItemWaiting), -1)
+		t.tallyItems(o.ID, i.Step, standsFor(state, outcome), 1)
+		t.itemMoved(o.ID, dlq.ItemWaiting, state, 1)
 	}
 	return nil
 }
@@ -531,29 +511,27 @@ func upTo(o dlq.Operation) int {
 }
 
 // turn does to one entry what its operation is for.
-func (t *Tx) turn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOut, string, error) {
+func (t *Tx) turn(o dlq.Operation, i dlq.Item, ahead turnsAhead) (dlq.ItemState, dlq.LeftOut, string, error) {
 	if o.State == dlq.OperationCancelled {
 		return dlq.ItemCancelled, "", "", nil
 	}
 	if o.Kind == dlq.OperationRedrive {
-		return t.redriveTurn(o, i)
+		return t.redriveTurn(o, i, ahead)
 	}
 	return t.actionTurn(o, i)
 }
 
-func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOut, string, error) {
+func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item, ahead turnsAhead) (dlq.ItemState, dlq.LeftOut, string, error) {
 	was, found, err := t.entryByID(i.EntryID)
 	if err != nil || !found {
 		return dlq.ItemLeftOut, dlq.LeftNotFound, "", err
-	}
-	eligible, err := t.askRedrive(o, was)
-	if err != nil {
-		return "", "", "", err
 	}
 	src, err := t.sourceByID(was.sourceID)
 	if err != nil {
 		return "", "", "", err
 	}
+	a := ahead.of(was)
+	eligible := askRedrive(o, src, was, a)
 	is := was
 	switch {
 	case eligible.Quarantine:
@@ -568,7 +546,7 @@ func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOu
 	case eligible.LeftOut != "":
 		return dlq.ItemLeftOut, eligible.LeftOut, "", nil
 	}
-	id, err := t.insertRedrive(o, src, was)
+	id, err := t.insertRedrive(o, src, was, a)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -589,6 +567,7 @@ func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOu
 		}
 		return dlq.ItemSettled, "", id, t.audit(o.Actor, auditEntry{action: "entry.skipped", entryID: is.id, dlqID: is.dlqID, source: src.Name(), operation: o.ID})
 	}
+	ahead.sent[keyOf{was.sourceID, was.contentHash}] = true
 	is.status, is.granted = dlq.StatusRedriving, false
 	if err := t.saveEntry(was, is); err != nil {
 		return "", "", "", err
@@ -596,52 +575,28 @@ func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item) (dlq.ItemState, dlq.LeftOu
 	return dlq.ItemInFlight, "", id, t.audit(o.Actor, auditEntry{action: "entry.redrive", entryID: is.id, dlqID: is.dlqID, source: src.Name(), operation: o.ID, detail: map[string]any{"redrive": id, "mode": o.Mode}})
 }
 
-func (t *Tx) insertRedrive(o dlq.Operation, src dlq.Source, e entryRow) (string, error) {
-	var under string
-	var uri, version sql.NullString
-	if _, err := t.row(`select v.versions, a.payload_uri, a.source_version from attempt a join cell c on c.id = a.cell_id join version_set v on v.id = c.version_set_id where a.id = $1`,
-		[]any{e.evidenceID}, &under, &uri, &version); err != nil {
-		return "", fmt.Errorf("read the failing attempt: %w", err)
-	}
+func (t *Tx) insertRedrive(o dlq.Operation, src dlq.Source, e entryRow, a turnAhead) (string, error) {
 	id := t.newID()
 	giveUp := t.now.Add(src.Policy.Redrive.Retry.Budget.Std())
 	state := dlq.RedrivePending
-	if registered, err := t.registered(e.sourceID, e.contentHash); err != nil {
-		return "", err
-	} else if registered {
+	if a.registered {
 		state = dlq.RedriveSettled
 	}
 	_, err := t.exec(`insert into redrive (id, operation_id, entry_id, source_id, content_hash, mode, accept_unknown, state, failed_attempt, failed_cohort, failed_sha256, payload_uri, source_version,
 		failed_under, created_at, next_at, give_up_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16)`,
-		id, o.ID, e.id, e.sourceID, e.contentHash, cmp.Or(o.Mode, src.Policy.Redrive.Mode), o.AcceptUnknown, state, e.evidenceID, e.cohort, textOrNull(e.payloadSHA256), uri, version, under, ms(t.now), ms(giveUp))
+		id, o.ID, e.id, e.sourceID, e.contentHash, cmp.Or(o.Mode, src.Policy.Redrive.Mode), o.AcceptUnknown, state, e.evidenceID, e.cohort, textOrNull(e.payloadSHA256), a.uri, a.version, a.under, ms(t.now), ms(giveUp))
 	if err != nil {
 		return "", fmt.Errorf("add redrive: %w", err)
 	}
 	return id, nil
 }
 
-// itemMoved keeps an operation's counts, and ends it when nothing of it waits or
-// flies any more.
-func (t *Tx) itemMoved(operationID string, from, to dlq.ItemState, n int64) error {
-	delta := func(s dlq.ItemState) int64 {
-		var d int64
-		if s == from {
-			d -= n
-		}
-		if s == to {
-			d += n
-		}
-		return d
-	}
-	_, err := t.exec(`update operation set waiting = waiting + $1, in_flight = in_flight + $2, settled = settled + $3, left_out = left_out + $4, cancelled = cancelled + $5, updated_at = $6 where id = $7`,
-		delta(dlq.ItemWaiting), delta(dlq.ItemInFlight), delta(dlq.ItemSettled), delta(dlq.ItemLeftOut), delta(dlq.ItemCancelled), ms(t.now), operationID)
-	if err != nil {
-		return fmt.Errorf("count items: %w", err)
-	}
-	if from == dlq.ItemInFlight {
-		return t.finishOperation(operationID)
-	}
-	return nil
+// itemMoved keeps an operation's counts. When nothing of it waits or flies any
+// more, writing them ends it.
+func (t *Tx) itemMoved(operationID string, from, to dlq.ItemState, n int64) {
+	sums := into(&t.jobSums.operations, operationID)
+	*sums.of(from) -= n
+	*sums.of(to) += n
 }
 
 // finishOperation ends an operation of which nothing waits or flies any more.

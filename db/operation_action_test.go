@@ -121,7 +121,7 @@ func TestAPreparationThatWasCutOffFreesItsDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddItems(background, o, 1, ids); err != nil {
+	if _, err := s.AddItems(background, o, 1, ids); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := s.VoidAbandoned(background, s.Now().Add(-10*time.Minute)); err != nil || n != 0 {

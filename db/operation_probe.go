@@ -28,13 +28,10 @@ func (s *Store) Asked(ctx context.Context, i dlq.Item, reading dlq.Reading, why 
 		if !found {
 			return nil
 		}
-		if err := tx.tallyItems(i.OperationID, step, string(dlq.ItemWaiting), -1); err != nil {
-			return err
-		}
-		if err := tx.tallyItems(i.OperationID, step, string(state), 1); err != nil {
-			return err
-		}
-		if err := tx.itemMoved(i.OperationID, dlq.ItemWaiting, state, 1); err != nil {
+		tx.tallyItems(i.OperationID, step, string(dlq.ItemWaiting), -1)
+		tx.tallyItems(i.OperationID, step, string(state), 1)
+		tx.itemMoved(i.OperationID, dlq.ItemWaiting, state, 1)
+		if err := tx.countNow(); err != nil {
 			return err
 		}
 		return tx.finishOperation(i.OperationID)

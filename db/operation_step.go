@@ -23,15 +23,8 @@ func standsFor(state dlq.ItemState, outcome dlq.OutcomeResult) string {
 	return string(state)
 }
 
-func (t *Tx) tallyItems(operationID string, step int, stands string, n int64) error {
-	if n == 0 {
-		return nil
-	}
-	if _, err := t.exec(`insert into operation_tally (operation_id, step, stands, items) values ($1, $2, $3, $4)
-		on conflict (operation_id, step, stands) do update set items = items + excluded.items`, operationID, step, stands, n); err != nil {
-		return fmt.Errorf("count the items of a step: %w", err)
-	}
-	return nil
+func (t *Tx) tallyItems(operationID string, step int, stands string, n int64) {
+	t.jobSums.stands(stepStand{operationID, step, stands}, n)
 }
 
 // itemLands ends the flight of a redrive's item.
@@ -44,13 +37,10 @@ func (t *Tx) itemLands(r *dlq.Redrive, state dlq.ItemState, outcome dlq.OutcomeR
 	if !found {
 		return nil
 	}
-	if err := t.tallyItems(r.OperationID, step, string(dlq.ItemInFlight), -1); err != nil {
-		return err
-	}
-	if err := t.tallyItems(r.OperationID, step, standsFor(state, outcome), 1); err != nil {
-		return err
-	}
-	return t.itemMoved(r.OperationID, dlq.ItemInFlight, state, 1)
+	t.tallyItems(r.OperationID, step, string(dlq.ItemInFlight), -1)
+	t.tallyItems(r.OperationID, step, standsFor(state, outcome), 1)
+	t.itemMoved(r.OperationID, dlq.ItemInFlight, state, 1)
+	return nil
 }
 
 // OperationSteps gives the steps of an operation with where their items stand.
@@ -132,6 +122,9 @@ func (s *Store) PlanSteps(ctx context.Context, operationID string, plan dlq.Step
 		return fmt.Errorf("write the sizes of steps: %w", err)
 	}
 	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.countNow(); err != nil {
+			return err
+		}
 		last := len(plan.Sizes)
 		if _, err := tx.exec(`update item set step = $1 where operation_id = $2 and state = 'waiting' and step <> $1`, last, operationID); err != nil {
 			return fmt.Errorf("plan steps: %w", err)
@@ -209,6 +202,9 @@ func (t *Tx) goOn(o *dlq.Operation) (bool, error) {
 		}
 		return false, t.pause(o, dlq.AsksTimeOut, fmt.Sprintf("%d of step %d have no outcome in the time that canaries have", inFlight, o.Step))
 	}
+	if err := t.countNow(); err != nil {
+		return false, err
+	}
 	steps, err := operationSteps(t.ctx, t, o.ID)
 	if err != nil {
 		return false, err
@@ -271,11 +267,10 @@ func (t *Tx) promote(operationID string, step int, n int64) (int64, error) {
 		return 0, fmt.Errorf("move items into a step: %w", err)
 	}
 	for from, count := range moved {
-		if err := t.tallyItems(operationID, from, string(dlq.ItemWaiting), -count); err != nil {
-			return 0, err
-		}
+		t.tallyItems(operationID, from, string(dlq.ItemWaiting), -count)
 	}
-	return int64(len(positions)), t.tallyItems(operationID, step, string(dlq.ItemWaiting), int64(len(positions)))
+	t.tallyItems(operationID, step, string(dlq.ItemWaiting), int64(len(positions)))
+	return int64(len(positions)), nil
 }
 
 // pause stops sending until what it asks for is there.
@@ -532,14 +527,11 @@ func (s *Store) Defer(ctx context.Context, r dlq.Redrive) (bool, error) {
 		if _, err := tx.exec(`update item set step = $1 where operation_id = $2 and entry_id = $3 and state = 'waiting'`, o.Rest(), o.ID, r.EntryID); err != nil {
 			return fmt.Errorf("put a canary back: %w", err)
 		}
-		if err := tx.tallyItems(o.ID, step, string(dlq.ItemInFlight), -1); err != nil {
-			return err
-		}
-		if err := tx.tallyItems(o.ID, o.Rest(), string(dlq.ItemWaiting), 1); err != nil {
-			return err
-		}
+		tx.tallyItems(o.ID, step, string(dlq.ItemInFlight), -1)
+		tx.tallyItems(o.ID, o.Rest(), string(dlq.ItemWaiting), 1)
+		tx.itemMoved(o.ID, dlq.ItemInFlight, dlq.ItemWaiting, 1)
 		deferred = true
-		return tx.itemMoved(o.ID, dlq.ItemInFlight, dlq.ItemWaiting, 1)
+		return nil
 	})
 	return deferred, err
 }

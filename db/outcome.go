@@ -17,6 +17,14 @@ type reportedOutcome struct {
 	detail      []byte
 	key         string
 	by          dlq.Actor
+	answer      *targetAnswer // that reported it; nil where a pipeline did by itself
+}
+
+// targetAnswer is the answer to a delivery, in which its outcome came.
+type targetAnswer struct {
+	to     dlq.Redrive // as it was claimed
+	status int
+	kept   bool // with the outcome
 }
 
 // ApplyOutcome settles what a pipeline reports of a redrive, or of a document
@@ -27,21 +35,30 @@ func (s *Store) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, f
 	if o.Source == "" && len(by.Sources) == 1 {
 		o.Source = by.Sources[0] // a token that is bound to one source speaks of that one
 	}
-	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
-	if o.Failure != nil {
-		detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
-		if err != nil {
-			return dlq.OutcomeReceipt{}, fmt.Errorf("compress the texts of an outcome: %w", err)
-		}
-		r.detail = detail
+	r, err := s.reported(by, o, fp)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
 	}
 	var receipt dlq.OutcomeReceipt
-	err := s.update(ctx, func(tx *Tx) error {
+	err = s.update(ctx, func(tx *Tx) error {
 		var err error
 		receipt, err = tx.applyOutcome(r)
 		return err
 	})
 	return receipt, err
+}
+
+func (s *Store) reported(by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (reportedOutcome, error) {
+	r := reportedOutcome{Outcome: o, fingerprint: fp, by: by, key: outcomeKey(o)}
+	if o.Failure == nil {
+		return r, nil
+	}
+	detail, err := s.codec.packJSON(detailOf(*o.Failure, o.Cut))
+	if err != nil {
+		return r, fmt.Errorf("compress the texts of an outcome: %w", err)
+	}
+	r.detail = detail
+	return r, nil
 }
 
 // outcomeKey is by which the same report is known again.
@@ -75,7 +92,17 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		}
 		return dlq.OutcomeReceipt{Applied: applied, DLQID: e.dlqID, Status: e.status, Why: why}, nil
 	}
-	flight, e, found, err := t.outcomeSubject(o.Outcome, o.by)
+	flight, err := t.answered(o)
+	if err != nil {
+		return dlq.OutcomeReceipt{}, err
+	}
+	var e entryRow
+	var found bool
+	if flight != nil {
+		e, found, err = t.entryByID(flight.EntryID)
+	} else {
+		flight, e, found, err = t.outcomeSubject(o.Outcome, o.by)
+	}
 	if err != nil {
 		return dlq.OutcomeReceipt{}, err
 	}
@@ -87,16 +114,29 @@ func (t *Tx) applyOutcome(o reportedOutcome) (dlq.OutcomeReceipt, error) {
 		return receipt, err
 	}
 	if o.Told { // what we conclude from a status ourselves is no report
+		into(&t.jobSums.sources, e.sourceID).reported++
 		// A pipeline that names a redrive in a report can tell its replays from its
 		// ordinary syncs: a failure that names none is no failure of a replay. In the
 		// answer to a delivery it is we who know which redrive is meant.
-		names := flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy
-		if _, err := t.exec(`update source set reported = reported + 1, echoes = case when $2 then 1 else echoes end where id = $1`, e.sourceID, names); err != nil {
-			return receipt, fmt.Errorf("count the report: %w", err)
+		if flight != nil && o.RedriveID != "" && o.by.Kind != dlq.ActorPolicy {
+			if err := t.echoes(e.sourceID); err != nil {
+				return receipt, err
+			}
 		}
-		clear(t.sources)
 	}
 	return receipt, t.keepOutcome(o, e.id, receipt.Applied, receipt.Why)
+}
+
+func (t *Tx) echoes(sourceID int64) error {
+	src, err := t.sourceByID(sourceID)
+	if err != nil || src.EchoesRedriveID {
+		return err
+	}
+	if _, err := t.exec(`update source set echoes = 1 where id = $1`, sourceID); err != nil {
+		return fmt.Errorf("trust the source to name redrives: %w", err)
+	}
+	delete(t.sources, src.Name())
+	return nil
 }
 
 func (t *Tx) keepOutcome(o reportedOutcome, entryID int64, applied bool, why string) error {
@@ -109,6 +149,29 @@ func (t *Tx) keepOutcome(o reportedOutcome, entryID int64, applied bool, why str
 		return fmt.Errorf("keep outcome: %w", err)
 	}
 	return nil
+}
+
+// answered gives the redrive to which a target answered that it is committed. What
+// was claimed is what is there as long as the lease stands, but for what its
+// dispatch added. Nil: it is to be read; of a failure it is, because its cohort may
+// have been merged meanwhile.
+func (t *Tx) answered(o reportedOutcome) (*dlq.Redrive, error) {
+	if o.answer == nil || o.Result != dlq.OutcomeCommitted && o.Result != dlq.OutcomeSkipped {
+		return nil, nil
+	}
+	r := o.answer.to
+	var running string
+	var sent int64
+	found, err := t.row(`select coalesce(running, ''), coalesce(sent_at, 0) from redrive where id = $1 and state = 'claimed' and lease_epoch = $2`, []any{r.ID, r.LeaseEpoch}, &running, &sent)
+	if err != nil || !found {
+		return nil, err
+	}
+	if r.SentAt = fromMS(sent); running != "" {
+		if err := json.Unmarshal([]byte(running), &r.Running); err != nil {
+			return nil, fmt.Errorf("read what ran at the send of redrive %s: %w", r.ID, err)
+		}
+	}
+	return &r, nil
 }
 
 // outcomeSubject finds what an outcome is about: the redrive that it names; else
@@ -242,7 +305,7 @@ func (t *Tx) outcomeAftermath(o reportedOutcome, r *dlq.Redrive, src dlq.Source,
 			return fmt.Errorf("record a late outcome: %w", err)
 		}
 	case r != nil && effect.SettleFlight:
-		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID}
+		s := settlement{outcome: o.Result, at: o.At, seq: o.IngestSeq, version: o.SourceVersion, sha256: o.PayloadSHA256, versions: o.Versions, attempt: attemptID, answer: o.answer}
 		if o.Result == dlq.OutcomeFailed {
 			s.cohort, s.class, s.unnamed = f.cohort, f.env.ErrorClass, !f.named
 		}

@@ -30,21 +30,41 @@ func judge(r dlq.Redrive) judged {
 // sent says nothing.
 func (t *Tx) keepVerdict(r dlq.Redrive) error {
 	j := judge(r)
-	if j.Name == dlq.VerdictNone {
-		return nil
-	}
-	step, err := t.stepID(r.Step().Key())
-	if err != nil {
+	step, said, err := t.verdictText(r, j)
+	if err != nil || said == "" {
 		return err
+	}
+	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, said, r.ID); err != nil {
+		return fmt.Errorf("keep a verdict: %w", err)
+	}
+	if err := t.countReplay(r.ID, 1); err != nil {
+		return err
+	}
+	return t.weighVerdict(j, r.FailedCohort)
+}
+
+// weighVerdict weighs anew whether a cohort looks transient, after a verdict that
+// speaks for it or against it.
+func (t *Tx) weighVerdict(j judged, cohort string) error {
+	if j.Name == dlq.VerdictTransient || j.Name == dlq.VerdictStillBroken {
+		return t.weighTransient(cohort)
+	}
+	return nil
+}
+
+// verdictText gives what is kept of a verdict. An empty text: there is none.
+func (t *Tx) verdictText(r dlq.Redrive, j judged) (step int64, text string, err error) {
+	if j.Name == dlq.VerdictNone {
+		return 0, "", nil
+	}
+	if step, err = t.stepID(r.Step().Key()); err != nil {
+		return 0, "", err
 	}
 	said, err := json.Marshal(j)
 	if err != nil {
-		return fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
+		return 0, "", fmt.Errorf("write the verdict on redrive %s: %w", r.ID, err)
 	}
-	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, string(said), r.ID); err != nil {
-		return fmt.Errorf("keep a verdict: %w", err)
-	}
-	return t.countReplay(r.ID, 1)
+	return step, string(said), nil
 }
 
 // judgeAnew changes what is known of a settled redrive, and judges it by that.
@@ -59,11 +79,17 @@ func (t *Tx) judgeAnew(redriveID string, change func() error) error {
 	if err != nil || r == nil {
 		return err
 	}
-	return t.keepVerdict(*r)
+	if err := t.keepVerdict(*r); err != nil {
+		return err
+	}
+	return t.weighTransient(r.FailedCohort) // by what it said before, too
 }
 
 // recountReplays counts the replays of some cohorts anew.
 func (t *Tx) recountReplays(cohorts ...string) error {
+	if err := t.countNow(); err != nil {
+		return err
+	}
 	list := jsonTexts(cohorts)
 	if _, err := t.exec(`delete from replay_tally where cohort_id in (select value from json_each($1))`, list); err != nil {
 		return fmt.Errorf("count replays anew: %w", err)
@@ -81,14 +107,23 @@ const (
 )
 
 func (t *Tx) stepID(key string) (int64, error) {
+	if id, ok := t.remembered.steps[key]; ok {
+		return id, nil
+	}
 	var id int64
 	found, err := t.row(`select id from version_step where moved = $1`, []any{key}, &id)
-	if err != nil || found {
-		return id, err
+	if err != nil {
+		return 0, fmt.Errorf("find a step of versions: %w", err)
 	}
-	if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
-		return 0, fmt.Errorf("intern a step of versions: %w", err)
+	if !found {
+		if _, err := t.row(`insert into version_step (moved) values ($1) returning id`, []any{key}, &id); err != nil {
+			return 0, fmt.Errorf("intern a step of versions: %w", err)
+		}
 	}
+	if t.remembered.steps == nil {
+		t.remembered.steps = map[string]int64{}
+	}
+	t.remembered.steps[key] = id
 	return id, nil
 }
 
@@ -105,23 +140,26 @@ func (t *Tx) countReplay(redriveID string, n int) error {
 	if err := json.Unmarshal([]byte(said), &j); err != nil {
 		return fmt.Errorf("read the verdict on redrive %s: %w", redriveID, err)
 	}
-	other, otherPresumed := dlq.VerdictNone, false
-	if j.Other != nil {
-		other, otherPresumed = j.Other.Name, j.Other.Presumed
-	}
-	if _, err := t.exec(`insert into replay_tally (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays, last_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		on conflict (cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort) do update set replays = replays + excluded.replays, last_at = max(last_at, excluded.last_at)`,
-		cohort, source, step, j.Name, j.Presumed, other, otherPresumed, fell, n, at); err != nil {
-		return fmt.Errorf("count a replay: %w", err)
-	}
+	t.sumReplay(replayOf{cohort: cohort, source: source, step: step, outcomeCohort: fell}, j, int64(n), at)
 	return nil
 }
 
+func (t *Tx) sumReplay(of replayOf, j judged, n, at int64) {
+	of.verdict, of.presumed, of.other = j.Name, j.Presumed, dlq.VerdictNone
+	if j.Other != nil {
+		of.other, of.otherPresumed = j.Other.Name, j.Other.Presumed
+	}
+	sum := into(&t.jobSums.replays, of)
+	sum.replays += n
+	sum.lastAt = max(sum.lastAt, at)
+}
+
 // recountReplays compares the counts of replays with the redrives that were
-// judged.
-const recountReplays = `select coalesce(t.cohort_id, r.cohort_id) as cohort_id from (select cohort_id, source_id, step_id, verdict, sum(replays) as replays from replay_tally group by 1, 2, 3, 4 having sum(replays) <> 0) t
-	full outer join (select failed_cohort as cohort_id, source_id, step_id, json_extract(verdict, '$.name') as verdict, count(*) as replays from redrive where verdict is not null group by 1, 2, 3, 4) r
-	on r.cohort_id = t.cohort_id and r.source_id = t.source_id and r.step_id = t.step_id and r.verdict = t.verdict
+// judged, in all by which a proof tells them apart.
+const recountReplays = `select coalesce(t.cohort_id, r.cohort_id) as cohort_id from (select cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays from replay_tally where replays <> 0) t
+	full outer join (select failed_cohort as cohort_id, source_id, step_id, json_extract(verdict, '$.name') as verdict, json_extract(verdict, '$.presumed') as presumed, coalesce(json_extract(verdict, '$.other.name'), '') as other_verdict,
+		coalesce(json_extract(verdict, '$.other.presumed'), 0) as other_presumed, case outcome when 'failed' then coalesce(outcome_cohort, '') else '' end as outcome_cohort, count(*) as replays from redrive where verdict is not null group by 1, 2, 3, 4, 5, 6, 7, 8) r
+	on r.cohort_id = t.cohort_id and r.source_id = t.source_id and r.step_id = t.step_id and r.verdict = t.verdict and r.presumed = t.presumed and r.other_verdict = t.other_verdict and r.other_presumed = t.other_presumed and r.outcome_cohort = t.outcome_cohort
 	where t.replays is distinct from r.replays`
 
 func (s *Store) checkReplays(ctx context.Context) ([]string, error) {

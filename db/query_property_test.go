@@ -32,6 +32,7 @@ type world struct {
 	fixes      []knownFix
 	decided    map[string]string // cohort: disposition
 	operations []string
+	proven     map[string]func(dlq.Entry) dlq.ProofState // by the sources of who asks
 }
 
 // known is what the texts of a document's current evidence are, and what else
@@ -195,7 +196,7 @@ func (w *world) decide(id int64) {
 		if err := w.s.Assign(background, dlqtest.Reviewer, k.dlqID, oneOf(w, "me@example.com", dlqtest.Reviewer.Name, dlqtest.Admin.Name), oneOf(w, "T-1", "")); err != nil {
 			w.t.Fatal(err)
 		}
-	case 3, 4:
+	case 3, 4, 8:
 		w.s.Clock.Advance(time.Minute)
 		r := send(w.t, w.s, k.dlqID)
 		k.operations = append(k.operations, r.OperationID)
@@ -203,7 +204,8 @@ func (w *world) decide(id int64) {
 		outcome := oneOf(w, dlq.OutcomeCommitted, dlq.OutcomeSkipped, dlq.OutcomeSuperseded, "")
 		if outcome != "" {
 			w.s.Clock.Advance(time.Minute)
-			report(w.t, w.s, dlq.Outcome{RedriveID: r.ID, Result: outcome})
+			ran := oneOf(w, dlq.Versions(nil), dlq.Versions{"parser": oneOf(w, worldVersions...)})
+			report(w.t, w.s, dlq.Outcome{RedriveID: r.ID, Result: outcome, Versions: ran})
 		}
 		k.settled = w.s.Now()
 		k.redrives = append(k.redrives, string(outcome))
@@ -242,7 +244,7 @@ func (w *world) term(all []dlq.Entry) string {
 		"class": {"transient", "ambiguous_parse"}, "reason": {"exception", "validation"}, "stage": {"parse", "none"}, "content": {"text/html", "application/pdf"},
 		"parser": append(worldVersions, "current", "!current"), "chunker": append(worldVersions, "current", "!current"), "embedder": {"!current"},
 		"version": {"mapper@1.0", "mapper@p@3", "mapper@current", "mapper@!current", "parser@2.0", "none@!current"},
-		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
+		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "proof": {"proven", "presumed", "mixed", "refuted", "lapsed", "looks_transient", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
 		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none", "none/failed"}, w.operationValues()...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
 		"mark": {"returned", "late", "not_exhausted"}, "id": {e.DocID, e.DLQID, "none"}, "sha256": {dlqtest.Digest("bytes 1")[:9], e.PayloadSHA256}, "file": {"a.pdf", "*.pdf", "*%*", "none"},
 		"label": {"region", "region=eu", "region=e*", "r*", "T*", "e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
@@ -333,6 +335,8 @@ func (w *world) valueHolds(e dlq.Entry, key, v string, by dlq.Actor, traces map[
 			}
 		}
 		return v == "none" && !declared || v == "declared" && declared || v == "deployed" && deployed
+	case "proof":
+		return string(w.provenTo(by)(e)) == v
 	case "disposition":
 		is := k.disposition
 		if is == "" {
@@ -479,7 +483,7 @@ func (w *world) check(text string, by dlq.Actor, all []dlq.Entry, traces map[str
 func (w *world) frozen(by dlq.Actor, members []string) []string {
 	o, err := w.s.CreateOperation(background, dlq.Operation{Kind: dlq.OperationExtend, Days: 1, Reason: "x", Actor: by})
 	if err == nil {
-		err = w.s.AddItems(background, o, 1, members)
+		_, err = w.s.AddItems(background, o, 1, members)
 	}
 	if err != nil {
 		w.t.Fatal(err)

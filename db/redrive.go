@@ -136,24 +136,47 @@ type settlement struct {
 	class    string
 	unnamed  bool // it failed without error fields
 	presumed bool
+	answer   *targetAnswer // in which it came
 }
 
 func (t *Tx) settleRedrive(r *dlq.Redrive, s settlement) error {
-	n, err := t.exec(`update redrive set state = 'settled', outcome = $1, outcome_at = $2, outcome_seq = $3, outcome_version = $4, outcome_sha256 = $5, outcome_versions = $6,
-		outcome_attempt = $7, outcome_cohort = $8, presumed = $9, settled_at = $10, outcome_class = $11, outcome_unnamed = $12, lease_until = 0 where id = $13 and state in ('pending', 'claimed', 'delivered')`,
-		s.outcome, ms(s.at), s.seq, textOrNull(s.version), textOrNull(s.sha256), s.versions.Canonical(), s.attempt, textOrNull(s.cohort), s.presumed, ms(t.now), s.class, s.unnamed, r.ID)
-	if err != nil {
-		return fmt.Errorf("settle redrive: %w", err)
-	}
-	if n == 0 {
-		return nil // settled already: whoever came first has said what it was
-	}
 	settled := *r
 	settled.State, settled.Outcome, settled.OutcomeAt, settled.SettledAt, settled.Presumed = dlq.RedriveSettled, s.outcome, s.at, t.now, s.presumed
 	settled.OutcomeVersion, settled.OutcomeSHA256, settled.OutcomeVersions = s.version, s.sha256, s.versions
 	settled.OutcomeCohort, settled.OutcomeClass, settled.OutcomeUnnamed = s.cohort, dlq.FailureClass(s.class), s.unnamed
-	if err := t.keepVerdict(settled); err != nil {
+	j := judge(settled)
+	step, said, err := t.verdictText(settled, j)
+	if err != nil {
 		return err
+	}
+	var accepted, status any
+	if s.answer != nil {
+		accepted, status = ms(t.now), s.answer.status
+	}
+	var of replayOf
+	found, err := t.row(`update redrive set state = 'settled', outcome = $1, outcome_at = $2, outcome_seq = $3, outcome_version = $4, outcome_sha256 = $5, outcome_versions = $6,
+		outcome_attempt = $7, outcome_cohort = $8, presumed = $9, settled_at = $10, outcome_class = $11, outcome_unnamed = $12, lease_until = 0, step_id = $14, verdict = $15,
+		accepted_at = coalesce(accepted_at, $16), last_status = coalesce($17, last_status), last_error = case when $16 is null then last_error else '' end, last_body = case when $16 is null then last_body else '' end
+		where id = $13 and state in ('pending', 'claimed', 'delivered') returning failed_cohort, source_id`,
+		[]any{s.outcome, ms(s.at), s.seq, textOrNull(s.version), textOrNull(s.sha256), s.versions.Canonical(), s.attempt, textOrNull(s.cohort), s.presumed, ms(t.now), s.class, s.unnamed, r.ID,
+			idOrNull(step), textOrNull(said), accepted, status}, &of.cohort, &of.source)
+	if err != nil {
+		return fmt.Errorf("settle redrive: %w", err)
+	}
+	if !found {
+		return nil // settled already: whoever came first has said what it was
+	}
+	if s.answer != nil {
+		s.answer.kept = true
+	}
+	if said != "" {
+		if of.step = step; s.outcome == dlq.OutcomeFailed {
+			of.outcomeCohort = s.cohort
+		}
+		t.sumReplay(of, j, 1, ms(t.now))
+		if err := t.weighVerdict(j, of.cohort); err != nil {
+			return err
+		}
 	}
 	state := dlq.ItemSettled
 	if s.outcome == dlq.OutcomeCancelled {
@@ -209,9 +232,4 @@ func (t *Tx) enterRegister(e entryRow, redriveID string, result dlq.OutcomeResul
 		return fmt.Errorf("enter the key into the register of commits: %w", err)
 	}
 	return nil
-}
-
-func (t *Tx) registered(sourceID int64, key string) (bool, error) {
-	var one int
-	return t.row(`select 1 from commit_register where source_id = $1 and content_hash = $2`, []any{sourceID, key}, &one)
 }

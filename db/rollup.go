@@ -187,6 +187,9 @@ func (t *Tx) countArrival(source int64, fp fingerprintRef, e dlq.Envelope) {
 // engines and two runs do the same.
 func (t *Tx) applyDeltas() error {
 	d := t.batch
+	if err := t.applyFlights(t.sums); err != nil {
+		return err
+	}
 	for _, id := range slices.Sorted(maps.Keys(d.cohorts)) {
 		c := d.cohorts[id]
 		if _, err := t.exec(`update cohort set parked = parked + $1, redriving = redriving + $2, quarantined = quarantined + $3,

@@ -52,6 +52,10 @@ func (t *Tx) source(name string) (dlq.Source, bool, error) {
 }
 
 func (t *Tx) sourceByID(id int64) (dlq.Source, error) {
+	if name, ok := t.remembered.sourceNames[id]; ok {
+		s, _, err := t.source(name)
+		return s, err
+	}
 	var name string
 	found, err := t.row(`select name from source where id = $1`, []any{id}, &name)
 	if err != nil {
@@ -60,6 +64,10 @@ func (t *Tx) sourceByID(id int64) (dlq.Source, error) {
 	if !found {
 		return dlq.Source{}, fmt.Errorf("source %d is not there", id)
 	}
+	if t.remembered.sourceNames == nil {
+		t.remembered.sourceNames = map[int64]string{}
+	}
+	t.remembered.sourceNames[id] = name
 	s, _, err := t.source(name)
 	return s, err
 }

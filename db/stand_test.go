@@ -46,7 +46,7 @@ func operate(t testing.TB, s *dbtest.DB, o dlq.Operation, dlqIDs ...string) dlq.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddItems(background, o, 1, dlqIDs); err != nil {
+	if _, err := s.AddItems(background, o, 1, dlqIDs); err != nil {
 		t.Fatal(err)
 	}
 	o, err = s.StartOperation(background, o.ID, 500)
@@ -78,6 +78,7 @@ func send(t testing.TB, s *dbtest.DB, dlqID string) dlq.Redrive {
 	r := claim(t, s, e.Source)
 	r.Sent = dlq.ModeHeld
 	r.PayloadSHA256 = e.HeldSHA256
+	r.Bytes = dlq.Evidence{Bytes: dlq.ReadingUnchanged, Grade: dlq.GradeDigest}
 	deliver(t, s, r)
 	return r
 }

@@ -12,24 +12,43 @@ import (
 // Tx is one job's view of the writer's transaction. It is valid only within
 // the job.
 type Tx struct {
-	w     *writer
-	ctx   context.Context
-	now   time.Time
+	w   *writer
+	ctx context.Context
+	now time.Time
+
+	savepoints bool // around guarded jobs
+
 	batch deltas // of the jobs that succeeded
 	job   deltas // of the one that runs
 	fresh internedIDs
 
+	sums    flightSums  // of the jobs that succeeded
+	jobSums flightSums  // of the one that runs
+	lent    *flightSums // of sums, what the job that runs has written: its savepoint may take that back
+
 	lastEntryID int64                 // the newest entry's, once it was asked for
 	sources     map[string]dlq.Source // read in this transaction
+	remembered  remembered
 }
 
 func (t *Tx) run(j *job) error {
-	t.job = newDeltas()
+	t.job, t.jobSums, t.lent = newDeltas(), flightSums{}, nil
 	if !j.guarded {
 		if err := j.fn(t); err != nil {
 			return err
 		}
-		t.batch.add(t.job)
+		t.succeeded()
+		return nil
+	}
+	if !t.savepoints {
+		j.err = j.fn(t)
+		switch {
+		case isFull(j.err) || isBusy(j.err):
+			return j.err
+		case j.err != nil:
+			return errTakenBack
+		}
+		t.succeeded()
 		return nil
 	}
 	if _, err := t.exec("savepoint job"); err != nil {
@@ -45,14 +64,38 @@ func (t *Tx) run(j *job) error {
 		}
 		t.fresh.reset() // an id that was interned in this job is gone again
 		clear(t.sources)
+		t.remembered = remembered{}
+		if t.lent != nil {
+			t.sums = *t.lent
+		}
 	}
 	if _, err := t.exec("release job"); err != nil {
 		return err
 	}
 	if j.err == nil {
-		t.batch.add(t.job)
+		t.succeeded()
 	}
 	return nil
+}
+
+func (t *Tx) succeeded() {
+	t.batch.add(t.job)
+	t.sums.add(t.jobSums)
+}
+
+// remembered is what was read in this transaction and is asked again by the next
+// redrive. Whoever changes it forgets it; so does a job that fails.
+type remembered struct {
+	sourceNames map[int64]string
+	running     map[int64]dlq.Running
+	steps       map[string]int64
+	head        *auditHead
+	quiet       map[string]bool // of which no alert stands: by rule and subject
+}
+
+type auditHead struct {
+	seq  int64
+	hash string
 }
 
 func (t *Tx) stmt(query string) (*sql.Stmt, error) {

@@ -24,15 +24,21 @@ type writer struct {
 	stmts map[string]*sql.Stmt
 	most  int
 	ids   internedIDs
+	wary  int // so many batches to come run their guarded jobs in savepoints
 
 	beforeCommit func() // nil: nothing
 }
 
+// waryBatches is for how many batches savepoints are used after a job failed.
+const waryBatches = 16
+
+// errTakenBack says that a guarded job failed without a savepoint of its own.
+var errTakenBack = errors.New("a change failed")
+
 // job is one change. Its function may be run twice, if the batch in which it
 // was run first had to be rolled back: it must not keep anything of a first
-// run. Guarded jobs run in a savepoint of their own, so that one that fails
-// takes nothing else with it; the others promise to fail only when the
-// database does.
+// run. Guarded jobs may fail, and take nothing else with them; the others promise
+// to fail only when the database does.
 type job struct {
 	ctx     context.Context
 	fn      func(*Tx) error
@@ -108,17 +114,32 @@ func (w *writer) drain() {
 	}
 }
 
-// commit runs a batch in one transaction. If the transaction as a whole fails,
-// each job is tried once more in one of its own, so that one bad record cannot
-// refuse its neighbours.
+// commit runs a batch in one transaction. Few jobs ever fail, and a savepoint
+// costs a copy of every page that a job changes: so they run without, and if one
+// fails the batch is taken back and run again with a savepoint around each guarded
+// job. If the transaction as a whole fails, each job is tried once more in one of
+// its own, so that one bad record cannot refuse its neighbours.
 func (w *writer) commit(batch []*job) {
-	if err := w.attempt(batch); err != nil {
+	savepoints := w.wary > 0
+	if savepoints {
+		w.wary--
+	}
+	err := w.attempt(batch, savepoints)
+	if errors.Is(err, errTakenBack) {
+		if len(batch) == 1 {
+			err = nil // its own error says why, and there is nothing else to be saved
+		} else {
+			w.wary = waryBatches
+			err = w.attempt(batch, true)
+		}
+	}
+	if err != nil {
 		if len(batch) == 1 {
 			batch[0].err = err
 		} else {
 			for _, j := range batch {
 				j.err = nil
-				if err := w.attempt([]*job{j}); err != nil {
+				if err := w.attempt([]*job{j}, true); err != nil {
 					j.err = err
 				}
 			}
@@ -129,12 +150,12 @@ func (w *writer) commit(batch []*job) {
 	}
 }
 
-func (w *writer) attempt(batch []*job) (err error) {
+func (w *writer) attempt(batch []*job, savepoints bool) (err error) {
 	ctx := context.Background() // a client that goes away must not undo its neighbours
 	if _, err := w.conn.ExecContext(ctx, "begin immediate"); err != nil {
 		return w.broken(err)
 	}
-	tx := &Tx{w: w, ctx: ctx, now: w.store.Now(), batch: newDeltas(), sources: map[string]dlq.Source{}}
+	tx := &Tx{w: w, ctx: ctx, savepoints: savepoints, now: w.store.Now(), batch: newDeltas(), sources: map[string]dlq.Source{}}
 	tx.fresh.reset()
 	defer func() {
 		if p := recover(); p != nil {
@@ -148,11 +169,12 @@ func (w *writer) attempt(batch []*job) (err error) {
 		}
 	}()
 	for _, j := range batch {
-		if j.ctx.Err() != nil {
-			j.err = j.ctx.Err()
+		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
-		if err := tx.run(j); err != nil {
+		if err := tx.run(j); errors.Is(err, errTakenBack) {
+			return err
+		} else if err != nil {
 			return w.broken(err)
 		}
 	}
@@ -224,14 +246,13 @@ func (s *Store) submit(ctx context.Context, guarded bool, fn func(*Tx) error) er
 	return j.err
 }
 
-// update runs fn in a savepoint of the next commit. An error of fn takes back
-// what it wrote and is returned as it is.
+// update runs fn in the next commit. An error of fn takes back what it wrote, and
+// nothing else, and is returned as it is.
 func (s *Store) update(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, true, fn)
 }
 
-// record runs fn in the next commit without a savepoint. fn may fail only when
-// the database does.
+// record runs fn in the next commit. fn may fail only when the database does.
 func (s *Store) record(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, false, fn)
 }

@@ -140,9 +140,6 @@ func parseTerm(w queryWord) (Term, string) {
 	}
 	name, rest := text[:w.colon-shift], text[w.colon-shift+1:]
 	key := FindQueryKey(name)
-	if later := laterKeys[name]; later != "" {
-		return t, later
-	}
 	if key == nil {
 		return t, "one of " + strings.Join(queryKeyNames(), ", ") + "; quote a text that has a colon"
 	}

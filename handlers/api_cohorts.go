@@ -34,7 +34,9 @@ type apiCohort struct {
 	Decided      *apiDecided          `json:"decided,omitempty"`
 	Runbook      string               `json:"runbook,omitempty"` // of a cohort by itself
 	Versions     []apiVersionCount    `json:"versions"`
-	Proof        string               `json:"proof"`
+	Proof        dlq.ProofState       `json:"proof"`
+	ProofDetail  apiProof             `json:"proof_detail"`
+	Proofs       []apiProof           `json:"proofs,omitempty"` // of a cohort by itself: step by step
 	Daily        []int64              `json:"arrivals_by_day"`
 	Members      []apiFingerprint     `json:"members,omitempty"`
 	Redrives     []apiRedrive         `json:"redrives,omitempty"`
@@ -70,11 +72,10 @@ type apiNote struct {
 	Note      string  `json:"note"`
 }
 
-// newAPICohort shows a cohort to an actor. Proof is none until a rule concludes
-// more from the verdicts of its replays.
+// newAPICohort shows a cohort to an actor.
 func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
 	a := apiCohort{ID: c.ID, Fingerprints: c.Fingerprints, Sources: []string{}, ErrorType: c.ErrorType, Template: c.Template, Frame: c.Frame, Confidence: c.Confidence, Review: c.Review, Parked: c.Parked(), Counts: c.Counts,
-		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Disposition: string(c.Disposition), Versions: []apiVersionCount{}, Proof: "none", Daily: c.Daily}
+		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Disposition: string(c.Disposition), Versions: []apiVersionCount{}, Proof: c.Standing.Proof.Shown().State, ProofDetail: newAPIProof(c.Standing.Proof.Shown()), Daily: c.Daily}
 	for _, s := range c.Sources {
 		if by.SeesSource(s) {
 			a.Sources = append(a.Sources, s)
@@ -146,6 +147,9 @@ func (h *Handlers) cohortDetail(ctx context.Context, by dlq.Actor, id string) (a
 		return a, err
 	}
 	a = newAPICohort(cohort, by)
+	for _, p := range cohort.Standing.Proof.Proofs {
+		a.Proofs = append(a.Proofs, newAPIProof(p))
+	}
 	members, err := h.Store.Fingerprints(ctx, cohort.ID)
 	if err != nil {
 		return a, err

@@ -82,7 +82,7 @@ func TestWhoMayNotDecideStopsOnlyWhatTheyCouldStart(t *testing.T) {
 	}
 	assigned, err := s.store.CreateOperation(t.Context(), dlq.Operation{Kind: dlq.OperationAssign, Owner: "x", Reason: "r", Expect: -1, Actor: dlq.Policy("test")})
 	if err == nil {
-		err = s.store.AddItems(t.Context(), assigned, 1, ids)
+		_, err = s.store.AddItems(t.Context(), assigned, 1, ids)
 	}
 	if err == nil {
 		_, err = s.store.StartOperation(t.Context(), assigned.ID, 1)

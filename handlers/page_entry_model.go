@@ -19,6 +19,7 @@ type entryFacts struct {
 	source   dlq.Source
 	running  dlq.Running
 	cohort   dlq.Cohort    // only its id is certain to be there
+	proof    dlq.Proof     // of documents like it
 	failed   dlq.Attempt   // the current evidence, with its long texts
 	looked   dlq.Attempt   // the attempt whose trace is shown, with its long texts
 	attempts []dlq.Attempt // newest first, at most attemptsRead
@@ -134,6 +135,9 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 	}
 	if e.SameFailures > 0 {
 		facts = append(facts, components.Fact{Text: sameFailureWords(e.SameFailures, f.source.Policy.PoisonThreshold), Href: "#attempts"})
+	}
+	if fact := entryProofFact(f); fact.Text != "" {
+		facts = append(facts, fact)
 	}
 	if e.Granted {
 		facts = append(facts, components.Fact{Text: "one more replay allowed", Tone: components.Held})

@@ -168,6 +168,8 @@ func (h *Handlers) apiRoutes() []route {
 		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
 		{token, get, "/api/v1/reports/versions", dlq.MaySee, h.versionReport, nil},
 		{token, get, "/api/v1/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
+		{token, get, "/api/v1/reports/redrives", dlq.MaySee, h.redriveReport, nil},
+		{token, get, "/api/v1/reports/redrives.csv", dlq.MaySee, h.redriveReportCSV, nil},
 		{token, get, "/api/v1/alerts", dlq.MaySee, h.listAlerts, nil},
 		{token, get, "/api/v1/audit", dlq.MayAudit, h.listAudit, nil},
 	}

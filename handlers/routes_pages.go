@@ -110,6 +110,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/reports", dlq.MaySee, h.reportsPage, nil},
 		{session, get, "/reports/versions", dlq.MaySee, h.versionReportPage, nil},
 		{session, get, "/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
+		{session, get, "/reports/redrives", dlq.MaySee, h.redriveReportPage, nil},
+		{session, get, "/reports/redrives.csv", dlq.MaySee, h.redriveReportCSV, nil},
 
 		{session, get, "/alerts", dlq.MaySee, h.alertsPage, nil},
 		{session, post, "/alerts/:id/acknowledge", dlq.MayPause, h.alertAcknowledge, nil},

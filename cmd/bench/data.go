@@ -34,7 +34,9 @@ func withStore(ctx context.Context, o db.Options, measure func(*db.Store) error)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	o.Path, o.Key = filepath.Join(dir, "dlo.db"), make([]byte, 32)
-	o.Clock = func() time.Time { return benchStart.Add(benchDays * 24 * time.Hour) }
+	if o.Clock == nil {
+		o.Clock = func() time.Time { return benchStart.Add(benchDays * 24 * time.Hour) }
+	}
 	store, err := db.Open(ctx, o)
 	if err != nil {
 		return err

@@ -89,12 +89,12 @@ func (a *App) wire() error {
 	store, payloads := a.stores.db, a.stores.payloads
 	links := handlers.SignedLinks{Key: a.stores.linkKey, Base: a.base}
 	prober := probe.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second}), a.config.secrets.forHost, time.Now, a.config.MaxPayload)
-	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second}), time.Now))
+	redrives, sender := a.redriveParts(webhook.New(a.guard.Client(outbound.Options{ConnectTimeout: 3 * time.Second, Timeout: 30 * time.Second, IdlePerHost: 256}), time.Now))
 	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
 	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
-	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep, Swept: store}
 	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })

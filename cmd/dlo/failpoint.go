@@ -132,6 +132,13 @@ func (s failingStore) ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outc
 	return receipt, err
 }
 
+// DeliverySettled is both steps in one transaction.
+func (s failingStore) DeliverySettled(ctx context.Context, by dlq.Actor, r dlq.Redrive, status int, o dlq.Outcome, fp *dlq.Fingerprint) error {
+	return s.at.around("settle", func() error {
+		return s.at.around("record", func() error { return s.Store.DeliverySettled(ctx, by, r, status, o, fp) })
+	})
+}
+
 // failingSender is the sender with a failpoint: before, the delivery is begun and
 // not sent; after, the target has answered and nothing of it is recorded.
 type failingSender struct {

@@ -164,6 +164,7 @@ type Options struct {
 	ConnectTimeout  time.Duration  // name, connection; and again as long for TLS
 	Timeout         time.Duration  // the whole exchange, the answer's body included
 	MaxConnsPerHost int            // 0: no limit
+	IdlePerHost     int            // connections kept open to a host that is asked again; 8 by default
 	RootCAs         *x509.CertPool // nil: the system's
 	Resolver        Resolver       // nil: the system's
 }
@@ -181,6 +182,9 @@ func (g *Guard) Client(o Options) *http.Client {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
+	if o.IdlePerHost <= 0 {
+		o.IdlePerHost = 8
+	}
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
@@ -195,8 +199,8 @@ func (g *Guard) Client(o Options) *http.Client {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true, // what arrives is what was sent; nothing small becomes large here
-		MaxIdleConnsPerHost:    8,
-		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    o.IdlePerHost,
+		MaxIdleConns:           max(64, o.IdlePerHost),
 		MaxConnsPerHost:        o.MaxConnsPerHost,
 		IdleConnTimeout:        time.Minute,
 		Protocols:              protocols,

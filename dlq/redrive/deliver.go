@@ -23,12 +23,16 @@ var deliverer = dlq.Policy("answer of the redrive target")
 // deliver sends one claimed redrive and records what came of it. Until it has
 // begun, the context's end gives the redrive back; from then on whatever came
 // back is recorded, because the target has seen it.
-func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed dlq.Redrive) error {
+func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed dlq.Redrive, ahead readAhead) error {
 	record := context.WithoutCancel(ctx)
+	o, err := r.operation(record, claimed.OperationID, ahead)
+	if err != nil {
+		return err
+	}
 	if src.Policy.Redrive.URL == "" {
 		return r.o.Store.LeaveOut(record, claimed, dlq.LeftNoTarget)
 	}
-	p, leftOut, err := r.prepare(ctx, src, claimed)
+	p, leftOut, err := r.prepare(ctx, src, claimed, ahead)
 	switch {
 	case ctx.Err() != nil:
 		return r.giveBack(record, claimed, claimed.NextAt)
@@ -38,7 +42,7 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 		}
 	case err != nil:
 		return r.notNow(record, src, claimed, err)
-	case p.noTest:
+	case p.noTest && o.Step < o.Rest():
 		if deferred, err := r.o.Store.Defer(record, p.redrive); err != nil || deferred {
 			return err
 		}
@@ -46,9 +50,11 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if leftOut != "" {
 		return r.o.Store.LeaveOut(record, p.redrive, leftOut)
 	}
-	secrets, err := r.o.Store.RedriveSecrets(record, src.Name())
-	if err != nil {
-		return r.notNow(record, src, claimed, fmt.Errorf("read the secrets of %s: %w", src.Name(), err))
+	secrets, known := ahead.secrets[src.Name()]
+	if !known {
+		if secrets, err = r.o.Store.RedriveSecrets(record, src.Name()); err != nil {
+			return r.notNow(record, src, claimed, fmt.Errorf("read the secrets of %s: %w", src.Name(), err))
+		}
 	}
 	begun, err := r.o.Store.BeginDelivery(record, p.redrive)
 	if err != nil {
@@ -68,7 +74,7 @@ func (r *Runner) deliver(ctx, sendCtx context.Context, src dlq.Source, claimed d
 	if sendErr != nil {
 		r.o.Report(sendErr)
 	}
-	return r.settle(record, src, p.redrive, answer)
+	return r.settle(record, src, o, p.redrive, answer)
 }
 
 // For how long a source that cannot say anything now is asked again before a
@@ -86,11 +92,11 @@ func askAgain(d dlq.Redrive, now time.Time) (next time.Time, again bool) {
 }
 
 // settle records what a target's answer means.
-func (r *Runner) settle(ctx context.Context, src dlq.Source, d dlq.Redrive, a dlq.Answer) error {
+func (r *Runner) settle(ctx context.Context, src dlq.Source, o dlq.Operation, d dlq.Redrive, a dlq.Answer) error {
 	now := r.o.Clock()
 	v := Judge(a, d.ID, now)
 	failed := v.Judgement == Retry && a.Status != http.StatusTooManyRequests // that one only asks for less
-	if err := r.heard(ctx, d, failed); err != nil {
+	if err := r.heard(ctx, o, failed); err != nil {
 		r.o.Report(fmt.Errorf("look at the target of redrive %s: %w", d.ID, err))
 	}
 	switch v.Judgement {
@@ -99,6 +105,7 @@ func (r *Runner) settle(ctx context.Context, src dlq.Source, d dlq.Redrive, a dl
 	case Skipped:
 		return r.apply(ctx, d, dlq.Outcome{RedriveID: d.ID, Result: dlq.OutcomeSkipped, At: now}, a)
 	case Gone:
+		r.health.isDown(o.ID)
 		return r.o.Store.TargetGone(ctx, d, a.Status, v.Sentence)
 	case Retry:
 		next := now.Add(r.wait(src.Policy.Redrive.Retry, d.Deliveries+1, v.RetryAfter))
@@ -122,14 +129,13 @@ func (r *Runner) taken(ctx context.Context, src dlq.Source, d dlq.Redrive, a dlq
 	return r.o.Store.DeliveryTaken(ctx, d, a.Status, v.Sentence, v.Body)
 }
 
-// apply records an outcome that came with the answer, and then the answer. In
-// this order a crash between the two costs a note of when it was accepted. The
-// other way round it would cost the outcome, which nobody would send again.
+// apply records an answer together with the outcome that came in it.
 func (r *Runner) apply(ctx context.Context, d dlq.Redrive, o dlq.Outcome, a dlq.Answer) error {
-	if _, err := r.o.Store.ApplyOutcome(ctx, deliverer, o, fingerprintOf(&o, d.Source)); err != nil {
+	fp := fingerprintOf(&o, d.Source) // cuts its texts first
+	if err := r.o.Store.DeliverySettled(ctx, deliverer, d, a.Status, o, fp); err != nil {
 		return fmt.Errorf("apply the outcome in its answer: %w", err)
 	}
-	return r.o.Store.DeliveryTaken(ctx, d, a.Status, "", "")
+	return nil
 }
 
 // giveBack ends a lease without having sent anything that counts.
@@ -181,7 +187,7 @@ func giveUpAt(p dlq.RetryPolicy, d dlq.Redrive, now time.Time) (time.Time, bool)
 // prepared is a redrive with all that its delivery says.
 type prepared struct {
 	redrive dlq.Redrive
-	entry   dlq.Entry
+	entry   dlq.Replayed
 	silent  bool        // the source cannot say anything now
 	noTest  bool        // it would not test the code, as the document is not known to be unchanged
 	sent    dlq.Attempt // the failure that is replayed; under held, the one that brought the copy
@@ -190,15 +196,20 @@ type prepared struct {
 // prepare decides which bytes a redrive sends, and checks them. On a second try
 // they are those of the first: the target may have taken that one, and what its
 // outcome says is then about them.
-func (r *Runner) prepare(ctx context.Context, src dlq.Source, c dlq.Redrive) (prepared, dlq.LeftOut, error) {
+func (r *Runner) prepare(ctx context.Context, src dlq.Source, c dlq.Redrive, ahead readAhead) (prepared, dlq.LeftOut, error) {
 	p := prepared{redrive: c}
+	var known bool
 	var err error
-	if p.entry, err = r.o.Store.Entry(ctx, deliverer, c.DLQID); err != nil {
-		return p, "", fmt.Errorf("find entry %s: %w", c.DLQID, err)
+	if p.entry, known = ahead.replayed[c.ID]; !known {
+		own, err := r.o.Store.Replayed(ctx, []dlq.Redrive{c})
+		if err != nil {
+			return p, "", err
+		}
+		if p.entry, known = own[c.ID]; !known {
+			return p, "", fmt.Errorf("entry %s is not there", c.DLQID)
+		}
 	}
-	if p.sent, err = r.o.Store.Attempt(ctx, c.FailedAttempt); err != nil {
-		return p, "", fmt.Errorf("find the failure that is replayed: %w", err)
-	}
+	p.sent = p.entry.Failure
 	if c.SentAt.IsZero() {
 		if leftOut, err := r.choose(ctx, src, &p); err != nil || leftOut != "" {
 			return p, leftOut, err

@@ -25,6 +25,7 @@ type deliveries struct {
 	n      int                   // how many there were
 	row    int                   // that failed, the last ones in a row
 	tried  int                   // how often the target was tried while it was down
+	down   bool                  // its operation is paused for it, or was a moment ago
 	at     time.Time
 }
 
@@ -57,6 +58,20 @@ func (h *health) heard(operationID string, failed bool, share float64, now time.
 	return ""
 }
 
+// isDown notes that an operation is paused for its target, from now on.
+func (h *health) isDown(operationID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.of(operationID).down = true
+}
+
+func (h *health) wasDown(operationID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d, ok := h.last[operationID]
+	return ok && d.down
+}
+
 // forget begins anew with an operation that goes on.
 func (h *health) forget(operationID string) {
 	h.mu.Lock()
@@ -65,12 +80,12 @@ func (h *health) forget(operationID string) {
 }
 
 // again is how long to wait before the target of a paused operation is tried
-// again: from half a minute, doubling, up to a quarter of an hour.
-func (h *health) again(operationID string) time.Duration {
+// again: from the first time, doubling, up to a quarter of an hour.
+func (h *health) again(operationID string, first time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.of(operationID)
-	wait := min(firstTry<<min(d.tried, 10), lastTry)
+	wait := min(first<<min(d.tried, 10), lastTry)
 	d.tried++
 	return wait
 }
@@ -108,26 +123,40 @@ func (h *health) of(operationID string) *deliveries {
 	return d
 }
 
-// heard looks at how a delivery went: what its operation does if too many fail,
-// and, of one that is paused for its target, whether that answers again.
-func (r *Runner) heard(ctx context.Context, d dlq.Redrive, failed bool) error {
-	o, err := r.o.Store.Operation(ctx, d.OperationID)
+// heard looks at how a delivery of an operation went: what that does if too many
+// fail, and, of one that is paused for its target, whether that answers again. The
+// operation is read again only where something follows: most deliveries go well.
+func (r *Runner) heard(ctx context.Context, o dlq.Operation, failed bool) error {
+	now := r.o.Clock()
+	down := r.health.wasDown(o.ID)
+	why := ""
+	if !down {
+		if why = r.health.heard(o.ID, failed, o.PauseShare, now); why == "" {
+			return nil
+		}
+	}
+	o, err := r.o.Store.Operation(ctx, o.ID)
 	if err != nil {
 		return fmt.Errorf("find its operation: %w", err)
 	}
-	now := r.o.Clock()
 	if o.State == dlq.OperationPaused && o.Asks == dlq.AsksTarget {
-		if !failed {
-			r.health.forget(o.ID)
+		if failed { // the next try is set already, be this the one before or something that was on its way
+			return nil
 		}
-		return r.o.Store.TriedTarget(ctx, o.ID, !failed, now.Add(r.health.again(o.ID)))
+		r.health.forget(o.ID)
+		return r.o.Store.TriedTarget(ctx, o.ID, true, time.Time{})
 	}
-	why := r.health.heard(o.ID, failed, o.PauseShare, now)
+	if down { // somebody resumed it
+		r.health.forget(o.ID)
+		why = r.health.heard(o.ID, failed, o.PauseShare, now)
+	}
 	if why == "" || o.State != dlq.OperationRunning {
 		return nil
 	}
 	r.health.forget(o.ID)
-	return r.o.Store.PauseForTarget(ctx, o.ID, why, now.Add(r.health.again(o.ID)))
+	wait := r.health.again(o.ID, r.o.FirstTry)
+	r.health.isDown(o.ID)
+	return r.o.Store.PauseForTarget(ctx, o.ID, why, now.Add(wait))
 }
 
 // tryTargets sends one delivery of each operation that is paused because its
@@ -138,7 +167,8 @@ func (r *Runner) tryTargets(ctx, sendCtx context.Context) (started int, err erro
 		return 0, fmt.Errorf("find targets to try: %w", err)
 	}
 	for _, o := range operations {
-		later := r.o.Clock().Add(r.health.again(o.ID))
+		later := r.o.Clock().Add(r.health.again(o.ID, r.o.FirstTry))
+		r.health.isDown(o.ID)
 		// The next try is set before this one, so that a try that is lost is made again.
 		if err := r.o.Store.TriedTarget(ctx, o.ID, false, later); err != nil {
 			return started, fmt.Errorf("set the next try of operation %s: %w", o.ID, err)
@@ -159,7 +189,7 @@ func (r *Runner) tryTargets(ctx, sendCtx context.Context) (started int, err erro
 		go func() {
 			defer r.sends.Done()
 			defer r.Wake()
-			if err := r.deliver(ctx, sendCtx, src, *claimed); err != nil {
+			if err := r.deliver(ctx, sendCtx, src, *claimed, readAhead{}); err != nil {
 				r.o.Report(fmt.Errorf("deliver redrive %s: %w", claimed.ID, err))
 			}
 		}()

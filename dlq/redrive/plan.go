@@ -21,7 +21,7 @@ const (
 	sliceTime  = 50 * time.Millisecond
 	firstSlice = 200
 	leastSlice = 10
-	mostSlice  = 1000
+	mostSlice  = 5000
 )
 
 // PlanStore is what starting an operation needs of the store.
@@ -40,7 +40,8 @@ type PlanStore interface {
 	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)
 
 	CreateOperation(ctx context.Context, o dlq.Operation) (dlq.Operation, error)
-	AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) error
+	// AddItems says how long its own work took, without waiting for others.
+	AddItems(ctx context.Context, o dlq.Operation, position int, dlqIDs []string) (time.Duration, error)
 	Strata(ctx context.Context, operationID string) ([]dlq.ItemStratum, error)
 	PlanSteps(ctx context.Context, operationID string, plan dlq.StepPlan) error
 	StartOperation(ctx context.Context, id string, limit int) (dlq.Operation, error)
@@ -280,17 +281,18 @@ func distinct(ids []string) []string {
 	return out
 }
 
-// addItems writes the membership in slices. The time that a slice takes is
-// measured by the machine's own clock: it has nothing to do with what time it is.
+// addItems writes the membership in slices, each as large as arrivals can wait
+// for. What counts is the work of a slice alone: under load most of its time is
+// waiting for its turn, and smaller slices would only wait more often.
 func (p *Planner) addItems(ctx context.Context, o dlq.Operation, members []string) error {
 	size, position := firstSlice, 1
 	for len(members) > 0 {
 		slice := members[:min(size, len(members))]
-		began := time.Now()
-		if err := p.Store.AddItems(ctx, o, position, slice); err != nil {
+		took, err := p.Store.AddItems(ctx, o, position, slice)
+		if err != nil {
 			return err
 		}
-		size = nextSlice(size, time.Since(began))
+		size = nextSlice(size, took)
 		members, position = members[len(slice):], position+len(slice)
 	}
 	return nil
@@ -302,7 +304,7 @@ func nextSlice(size int, took time.Duration) int {
 	case took > sliceTime:
 		size = int(int64(size) * int64(sliceTime) / int64(took))
 	case took < sliceTime/2:
-		size += size / 2
+		size *= 2
 	}
 	return min(max(size, leastSlice), mostSlice)
 }

@@ -25,7 +25,8 @@ type RunStore interface {
 	InFlight(ctx context.Context) (map[string]int64, error)
 	Source(ctx context.Context, name string) (dlq.Source, error)
 	RedriveSecrets(ctx context.Context, name string) ([]string, error)
-	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
+	// Replayed reads what deliveries need to know of their entries, by redrive.
+	Replayed(ctx context.Context, redrives []dlq.Redrive) (map[string]dlq.Replayed, error)
 	Attempt(ctx context.Context, id int64) (dlq.Attempt, error)
 	SaveProbe(ctx context.Context, entryID, attemptID int64, said dlq.SourceNow, reading dlq.Evidence) error
 
@@ -46,7 +47,8 @@ type RunStore interface {
 	ClaimTry(ctx context.Context, operationID, owner string, lease time.Duration) (*dlq.Redrive, error)
 	TriedTarget(ctx context.Context, id string, answers bool, tryAt time.Time) error
 	TargetGone(ctx context.Context, r dlq.Redrive, status int, sentence string) error
-	ApplyOutcome(ctx context.Context, by dlq.Actor, o dlq.Outcome, fp *dlq.Fingerprint) (dlq.OutcomeReceipt, error)
+	// DeliverySettled records an answer that says what came of the redrive.
+	DeliverySettled(ctx context.Context, by dlq.Actor, r dlq.Redrive, status int, o dlq.Outcome, fp *dlq.Fingerprint) error
 }
 
 // Payloads checks the stored copy before it is named in a delivery. Its error's
@@ -95,9 +97,10 @@ type Options struct {
 	ReplyTo     string        // the address that takes outcomes; empty where it is not known
 	Poll        time.Duration // how long to wait without being woken; 1 s by default
 	Grace       time.Duration // how long a send may go on when the runner is to stop; 0: it is cut off
-	MaxSends    int           // deliveries under way at once; 64 by default
-	MaxHost     int           // the same to one target host, over all sources and operations; 32 by default
+	MaxSends    int           // deliveries under way at once; 1,024 by default
+	MaxHost     int           // the same to one target host, over all sources and operations; 512 by default
 	SendTimeout time.Duration // how long the sender takes at most; 30 s by default
+	FirstTry    time.Duration // after how long a target that is down is tried first; 30 s by default
 }
 
 // Runner carries operations forward: it takes their next entries, claims what is
@@ -105,7 +108,8 @@ type Options struct {
 // database; should two ever run, leases and their epochs keep them apart.
 type Runner struct {
 	o      Options
-	wake   chan struct{}
+	wake   chan struct{} // the claims
+	steps  chan struct{} // the operations
 	sends  sync.WaitGroup
 	pace   pace
 	places places
@@ -125,22 +129,30 @@ func NewRunner(o Options) *Runner {
 		o.Poll = time.Second
 	}
 	if o.MaxSends <= 0 {
-		o.MaxSends = 64
+		o.MaxSends = 1024
 	}
 	if o.MaxHost <= 0 {
-		o.MaxHost = 32
+		o.MaxHost = 512
 	}
 	if o.SendTimeout <= 0 {
 		o.SendTimeout = 30 * time.Second
 	}
-	return &Runner{o: o, wake: make(chan struct{}, 1), places: places{most: o.MaxSends, mostHost: o.MaxHost}}
+	if o.FirstTry <= 0 {
+		o.FirstTry = firstTry
+	}
+	return &Runner{o: o, wake: make(chan struct{}, 1), steps: make(chan struct{}, 1), places: places{most: o.MaxSends, mostHost: o.MaxHost}}
 }
 
 // Wake says that there may be work: an operation was started or resumed, an
 // outcome came. It never blocks.
 func (r *Runner) Wake() {
+	wake(r.wake)
+	wake(r.steps)
+}
+
+func wake(sleeper chan<- struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case sleeper <- struct{}{}:
 	default:
 	}
 }
@@ -151,25 +163,53 @@ func (r *Runner) Wake() {
 func (r *Runner) Run(ctx context.Context) {
 	sendCtx, finish := r.begin(ctx)
 	defer finish()
+	// Each waits for commits of its own: one after the other, they would take turns
+	// in leaving the target without work.
+	var stepping sync.WaitGroup
+	defer stepping.Wait()
+	stepping.Go(func() {
+		r.again(ctx, r.steps, func() (int, time.Duration, error) {
+			did, err := r.step(ctx)
+			if did > 0 {
+				wake(r.wake)
+			}
+			return did, r.o.Poll, err
+		})
+	})
+	r.again(ctx, r.wake, func() (int, time.Duration, error) {
+		started, wait, claimErr := r.claim(ctx, sendCtx)
+		tried, tryErr := r.tryTargets(ctx, sendCtx)
+		return started + tried, wait, errors.Join(claimErr, tryErr)
+	})
+}
+
+// again does rounds until the context ends. It rests when there was nothing to do,
+// and for a moment in any case: a round for each delivery that ends would cost more
+// than the delivery.
+func (r *Runner) again(ctx context.Context, woken <-chan struct{}, round func() (did int, wait time.Duration, err error)) {
 	for ctx.Err() == nil {
-		did, wait, err := r.pass(ctx, sendCtx)
+		did, wait, err := round()
 		if err != nil && ctx.Err() == nil {
 			r.o.Report(err)
 		}
-		if did > 0 && err == nil {
-			continue
+		if did == 0 || err != nil {
+			rest(ctx, woken, wait)
 		}
-		r.rest(ctx, wait)
+		rest(ctx, nil, breath)
 	}
 }
+
+const breath = 3 * time.Millisecond
 
 // RunOnce does one round, waits for its deliveries, and answers how many entries
 // it took and deliveries it made. Nothing left to do now is 0.
 func (r *Runner) RunOnce(ctx context.Context) (did int, err error) {
 	sendCtx, finish := r.begin(ctx)
 	defer finish()
-	did, _, err = r.pass(ctx, sendCtx)
-	return did, err
+	stepped, stepErr := r.step(ctx)
+	started, _, claimErr := r.claim(ctx, sendCtx)
+	tried, tryErr := r.tryTargets(ctx, sendCtx)
+	return stepped + started + tried, errors.Join(stepErr, claimErr, tryErr)
 }
 
 // begin gives the context under which deliveries are sent, which outlives the
@@ -192,30 +232,21 @@ func (r *Runner) begin(ctx context.Context) (sendCtx context.Context, finish fun
 	}
 }
 
-func (r *Runner) rest(ctx context.Context, wait time.Duration) {
+func rest(ctx context.Context, woken <-chan struct{}, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-r.wake:
+	case <-woken:
 	case <-timer.C:
 	}
-}
-
-// pass does one round and answers how long to wait before the next, if nobody
-// wakes the runner. What it starts is counted in sends.
-func (r *Runner) pass(ctx, sendCtx context.Context) (did int, wait time.Duration, err error) {
-	stepped, stepErr := r.step(ctx)
-	started, wait, claimErr := r.claim(ctx, sendCtx)
-	tried, tryErr := r.tryTargets(ctx, sendCtx)
-	return stepped + started + tried, wait, errors.Join(stepErr, claimErr, tryErr)
 }
 
 // How many entries of one operation are in flight, and how many one transaction
 // takes.
 const (
-	window    = FirstStep
-	stepSlice = 100
+	window    = 3 * FirstStep
+	stepSlice = 400
 )
 
 // step takes the next entries of running operations. One that fails does not
@@ -347,13 +378,14 @@ func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource, flights 
 	r.places.giveBack(host, paced-len(claimed))
 	r.pace.giveBack("source "+d.Name, paced-len(claimed))
 	flights[host] += int64(len(claimed))
+	ahead := r.readAhead(ctx, claimed)
 	for _, c := range claimed {
 		r.sends.Add(1)
 		go func() {
 			defer r.sends.Done()
 			defer r.Wake()
 			defer r.places.giveBack(host, 1)
-			if err := r.inItsTurn(ctx, sendCtx, src, c); err != nil {
+			if err := r.inItsTurn(ctx, sendCtx, src, c, ahead); err != nil {
 				r.o.Report(fmt.Errorf("deliver redrive %s: %w", c.ID, err))
 			}
 		}()
@@ -361,13 +393,52 @@ func (r *Runner) claimOf(ctx, sendCtx context.Context, d dlq.DueSource, flights 
 	return len(claimed), again, err
 }
 
+// readAhead is what was read for all that was claimed together. What is missing
+// is read by each for itself, and fails for that one alone.
+type readAhead struct {
+	operations map[string]dlq.Operation
+	replayed   map[string]dlq.Replayed
+	secrets    map[string][]string // by source
+}
+
+func (r *Runner) readAhead(ctx context.Context, claimed []dlq.Redrive) readAhead {
+	ahead := readAhead{operations: map[string]dlq.Operation{}, secrets: map[string][]string{}}
+	var err error
+	if len(claimed) > 0 {
+		ahead.replayed, err = r.o.Store.Replayed(ctx, claimed)
+	}
+	for _, c := range claimed {
+		if _, ok := ahead.operations[c.OperationID]; !ok && err == nil {
+			ahead.operations[c.OperationID], err = r.o.Store.Operation(ctx, c.OperationID)
+		}
+		if _, ok := ahead.secrets[c.Source]; !ok && err == nil {
+			ahead.secrets[c.Source], err = r.o.Store.RedriveSecrets(ctx, c.Source)
+		}
+	}
+	if err != nil { // whatever it is, those that need it say so
+		return readAhead{}
+	}
+	return ahead
+}
+
+func (r *Runner) operation(ctx context.Context, id string, ahead readAhead) (dlq.Operation, error) {
+	if o, ok := ahead.operations[id]; ok {
+		return o, nil
+	}
+	o, err := r.o.Store.Operation(ctx, id)
+	if err != nil {
+		return o, fmt.Errorf("find its operation: %w", err)
+	}
+	return o, nil
+}
+
 // inItsTurn delivers a redrive, or gives it back until its operation's own rate
 // lets it through.
-func (r *Runner) inItsTurn(ctx, sendCtx context.Context, src dlq.Source, c dlq.Redrive) error {
+func (r *Runner) inItsTurn(ctx, sendCtx context.Context, src dlq.Source, c dlq.Redrive, ahead readAhead) error {
 	record := context.WithoutCancel(ctx)
-	o, err := r.o.Store.Operation(record, c.OperationID)
+	o, err := r.operation(record, c.OperationID, ahead)
 	if err != nil {
-		return fmt.Errorf("find its operation: %w", err)
+		return err
 	}
 	if o.Rate > 0 {
 		now := r.o.Clock()
@@ -376,7 +447,7 @@ func (r *Runner) inItsTurn(ctx, sendCtx context.Context, src dlq.Source, c dlq.R
 			return r.giveBack(record, c, now.Add(max(wait, time.Millisecond))) // rows know no less
 		}
 	}
-	return r.deliver(ctx, sendCtx, src, c)
+	return r.deliver(ctx, sendCtx, src, c, ahead)
 }
 
 // leaseOf is longer than everything that is done under it: the question to the

@@ -14,8 +14,8 @@ func TestSlicesFollowTheTimeThatTheyTake(t *testing.T) {
 		{200, 100 * time.Millisecond, 100}, // twice too long: half
 		{200, 50 * time.Millisecond, 200},
 		{200, 30 * time.Millisecond, 200},
-		{200, 10 * time.Millisecond, 300},
-		{1000, time.Millisecond, 1000}, // never more
+		{200, 10 * time.Millisecond, 400},
+		{5000, time.Millisecond, 5000}, // never more
 		{20, time.Second, 10},          // never less, or it would never end
 	} {
 		if got := nextSlice(c.size, c.took); got != c.want {

@@ -267,6 +267,25 @@ func TestAStepOfWhichNothingCameIsTakenAgain(t *testing.T) {
 	}
 }
 
+// What was on its way when the target went down fails too. That says nothing new,
+// and the first try is as soon as it would have been.
+func TestDeliveriesThatWereOnTheirWayDoNotPutTheFirstTryOff(t *testing.T) {
+	s := newStand(t)
+	s.defect(40)
+	s.policy.Redrive.Concurrency = 30
+	s.put(s.policy)
+	s.target.answers(answer(503, ""))
+	o := s.ask(redrive.Request{Query: "cohort:" + s.cohort().ID, Canary: []int{}, Returns: true})
+	_, err := redrive.NewRunner(s.o).RunOnce(s.ctx)
+	s.must(err)
+	if n := len(s.target.got()); n < 20 {
+		t.Fatalf("%d deliveries at once", n)
+	}
+	if o = s.operation(o.ID); o.Asks != dlq.AsksTarget || o.TryAt.Sub(s.clock.Now()) != 30*time.Second {
+		t.Errorf("%s asks for %q, and tries it in %s", o.State, o.Asks, o.TryAt.Sub(s.clock.Now()))
+	}
+}
+
 // A target that is down for a night costs a few deliveries, not the budget of
 // every document.
 func TestATargetThatIsDownPausesTheRedrive(t *testing.T) {

@@ -94,7 +94,8 @@ func (s *stand) start(ids ...string) dlq.Operation {
 	s.t.Helper()
 	o, err := s.store.CreateOperation(s.ctx, dlq.Operation{Kind: dlq.OperationRedrive, Actor: reviewer, Mode: dlq.ModeAuto, Reason: "r"})
 	s.must(err)
-	s.must(s.store.AddItems(s.ctx, o, 1, ids))
+	_, err = s.store.AddItems(s.ctx, o, 1, ids)
+	s.must(err)
 	o, err = s.store.StartOperation(s.ctx, o.ID, 1)
 	s.must(err)
 	return o
