@@ -233,8 +233,3 @@ func (t *Tx) enterRegister(e entryRow, redriveID string, result dlq.OutcomeResul
 	}
 	return nil
 }
-
-func (t *Tx) registered(sourceID int64, key string) (bool, error) {
-	var one int
-	return t.row(`select 1 from commit_register where source_id = $1 and content_hash = $2`, []any{sourceID, key}, &one)
-}

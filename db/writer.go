@@ -125,7 +125,7 @@ func (w *writer) commit(batch []*job) {
 		w.wary--
 	}
 	err := w.attempt(batch, savepoints)
-	if err == errTakenBack { //nolint:errorlint // it is never wrapped
+	if errors.Is(err, errTakenBack) {
 		if len(batch) == 1 {
 			err = nil // its own error says why, and there is nothing else to be saved
 		} else {
@@ -172,7 +172,7 @@ func (w *writer) attempt(batch []*job, savepoints bool) (err error) {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
-		if err := tx.run(j); err == errTakenBack { //nolint:errorlint // it is never wrapped
+		if err := tx.run(j); errors.Is(err, errTakenBack) {
 			return err
 		} else if err != nil {
 			return w.broken(err)

@@ -63,7 +63,10 @@ func newRedriveReportRow(r dlq.RedriveReportRow) reports.RedrivesRow {
 	past, of := r.Tested()
 	row := reports.RedrivesRow{
 		Redrive: components.Link{Text: documents(o.Total), Href: operationHref(o.ID)}, State: operationTag(o), By: actorWord(o.Actor), Started: moment(o.CreatedAt),
-		Defect: components.Link{Text: "of no one cohort"}, Expected: "nothing was known", Achieved: "none tested", End: forecastTags[o.Proof.Against(past, of)],
+		Defect: components.Link{Text: "chosen by hand"}, Expected: "nothing was known", Achieved: "none tested", End: forecastTags[o.Proof.Against(past, of)],
+	}
+	if o.Query != "" {
+		row.Defect.Text = "by a query"
 	}
 	if r.CohortID != "" {
 		row.Defect = components.Link{Text: titleOf(cohortTitle(dlq.Cohort{ErrorType: r.ErrorType})), Href: cohortHref(r.CohortID)}

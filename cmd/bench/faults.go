@@ -86,6 +86,13 @@ func (d *drain) live(ctx context.Context, operationID string) (lives int, err er
 		state, err := d.until(life, operationID)
 		stop()
 		running.Wait()
+		if lives%20 == 0 {
+			o, err := d.store.Operation(ctx, operationID)
+			if err != nil {
+				return lives, err
+			}
+			fmt.Printf("  after %d runners %d are settled, %d wait\n", lives, o.Counts[dlq.ItemSettled], o.Counts[dlq.ItemWaiting])
+		}
 		if state == dlq.OperationDone || err != nil {
 			return lives, err
 		}

@@ -109,7 +109,7 @@ func TestWhatSeparatesIsReadFromTheReplaysOfTheStep(t *testing.T) {
 		t.Fatalf("the proof is %s, %d of %d", p.State, p.Passed, p.Of)
 	}
 	s, found := o.separation(dlqtest.Reviewer, cohort)
-	if !found || s.By.Attribute != dlq.SplitTemplate || !slices.Equal(s.GoesOut(), []string{"cannot read a date in row <int>"}) || s.Right != 6 || s.Of != 6 {
+	if !found || s.By.Attribute != dlq.SplitTemplate || !slices.Equal(s.GoesOut(), []string{"cannot read a date in row <int>"}) || s.Right != 6 || s.Of != 6 || s.Arrived != 0 {
 		t.Errorf("%v, %+v", found, s)
 	}
 }
