@@ -14,9 +14,10 @@ import (
 // way. The list is ordered by both, and SQL decides neither: the few cohorts that a
 // proof or a redrive concerns are found first, and their ids handed to the order.
 
-// provenMost is how many cohorts with a pass the order looks at, those of which most
-// is stuck first. The proof of more is shown, and moves them to no other place.
-const provenMost = 500
+// provenMost is how many cohorts with a pass the order looks at, those that passed
+// last first: an older pass is likely to be of what does not run any more. The proof
+// of more is shown, and moves them to no other place.
+const provenMost = 200
 
 // proven concludes what the replays of a page prove.
 func (c *cohortFill) proven() error {
@@ -124,8 +125,8 @@ func (s *Store) needsOfProof(ctx context.Context, l *cohortList) error {
 		}
 	}
 	// Of what is stuck, a seek each.
-	passed, err := s.texts(ctx, `select k.id from cohort k where `+inStates("k", []dlq.Status{dlq.StatusParked})+` and exists (select 1 from replay_tally t where t.cohort_id in `+withAbsorbed+`
-		and t.verdict = 'fixed_by_code' and t.presumed = 0 and t.replays > 0) order by k.parked desc, k.id desc limit $1`, provenMost)
+	const passes = ` from replay_tally t where t.cohort_id in ` + withAbsorbed + ` and t.verdict = 'fixed_by_code' and t.presumed = 0 and t.replays > 0`
+	passed, err := s.texts(ctx, `select k.id from cohort k where `+inStates("k", []dlq.Status{dlq.StatusParked})+` and exists (select 1`+passes+`) order by (select max(t.last_at)`+passes+`) desc, k.id desc limit $1`, provenMost)
 	if err != nil {
 		return fmt.Errorf("find the cohorts of which a replay passed: %w", err)
 	}

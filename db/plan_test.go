@@ -17,6 +17,10 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 	for i := range 50 {
 		last = s.Park(t, dlqtest.Of([]string{"wiki", "leases"}[i%2], fmt.Sprint(i)), dlqtest.Defect(fmt.Sprint("E", i%5)), dlqtest.Held(fmt.Sprint(i)), dlqtest.Event(fmt.Sprint(i)), dlqtest.Seen(dlqtest.Now.Add(time.Duration(i)*time.Second)))
 	}
+	if _, err := s.RecordDeployment(background, dlqtest.Admin, "wiki", "parser", "2", nil); err != nil {
+		t.Fatal(err)
+	}
+	tried(t, s, "wiki", "Proven", "1", 3, 1, 0)
 	e := s.Entry(t, last.DLQID)
 	entries := func(text string, by dlq.Actor, sort dlq.EntrySort) func() error {
 		return func() error {
@@ -38,7 +42,7 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		},
 		"the cohorts in every order": func() error {
 			for _, sort := range dlq.CohortSorts {
-				for _, q := range []dlq.CohortQuery{{}, {Open: true}, {Status: dlq.StatusArchived}, {Open: true, Source: "wiki", Class: "transient"}, {Having: query(t, "status:open type:E1 parser:1")}, {Open: true, Having: query(t, "fix:deployed,none")}, {Open: true, New: dlqtest.Now, Back: dlqtest.Now}} {
+				for _, q := range []dlq.CohortQuery{{}, {Open: true}, {Status: dlq.StatusArchived}, {Open: true, Source: "wiki", Class: "transient"}, {Having: query(t, "status:open type:E1 parser:1")}, {Open: true, Having: query(t, "fix:deployed,none")}, {Open: true, Having: query(t, "proof:proven,mixed")}, {Having: query(t, "proof:none age:>1d")}, {Open: true, New: dlqtest.Now, Back: dlqtest.Now}} {
 					for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
 						q.Sort = sort
 						_, next, err := s.Cohorts(background, by, q, "", 1)
@@ -48,6 +52,19 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 						if err != nil {
 							return err
 						}
+					}
+				}
+			}
+			return nil
+		},
+		"the documents of a proof": func() error {
+			for _, text := range []string{"proof:proven", "proof:none status:parked", "-proof:proven,none status:open", "proof:proven cohort:" + e.CohortID} {
+				for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
+					if err := entries(text, by, dlq.SortLastSeen)(); err != nil {
+						return err
+					}
+					if _, err := s.CountEntries(background, by, query(t, text)); err != nil {
+						return err
 					}
 				}
 			}

@@ -210,7 +210,7 @@ func stepLook(s situation) step {
 		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before" + alert, components.Bad, toArrivals}
 	}
 	if s.redrive != nil && s.redrive.State == dlq.OperationStopped {
-		return step{"Look", "stopped at " + grouped(s.redrive.Sent()) + ", " + counted(s.redrive.Untouched(), "was", "were") + " not touched" + alert, components.Bad, toRedrive}
+		return step{"Look", "stopped at " + grouped(s.redrive.Sent()) + " · " + counted(s.redrive.Untouched(), "was", "were") + " not touched" + alert, components.Bad, toRedrive}
 	}
 	return step{"Look", counted(s.alerts, "alert fires", "alerts fire") + " on it", components.Bad, toAlerts}
 }

@@ -49,7 +49,7 @@ func TestARedriveThatStoppedIsTheFirstToLookAt(t *testing.T) {
 	}
 	page := v.get("/cohorts")
 	at, other := strings.Index(page.body, "Stopped at 1"), strings.Index(page.body, "ParseErrorleases")
-	if page.status != http.StatusOK || at < 0 || other < at || !strings.Contains(page.body, "stopped at 1, 3 were not touched") {
+	if page.status != http.StatusOK || at < 0 || other < at || !strings.Contains(page.body, "stopped at 1 · 3 were not touched") {
 		t.Errorf("the home page says %s", page.body)
 	}
 }

@@ -80,6 +80,7 @@ func questions() []question {
 		question{"cohort list of a query", true, list(dlq.CohortQuery{Review: &failures, Open: true, Having: mustQuery("parser:" + parserOf(historyDays-1) + " content:application/pdf"), Sort: dlq.CohortsByNeed}, false)},
 		question{"cohort list of two sources", true, list(dlq.CohortQuery{Review: &failures, Open: true, Sort: dlq.CohortsByNeed}, true)},
 		question{"cohort list, archived", true, list(dlq.CohortQuery{Status: dlq.StatusArchived, Sort: dlq.CohortsByDepth}, false)},
+		question{"cohort list of a proof", false, list(dlq.CohortQuery{Review: &failures, Open: true, Having: mustQuery("proof:none"), Sort: dlq.CohortsByNeed}, false)},
 		question{"how many cohorts", true, func(ctx context.Context, s *subject) error {
 			n, _, err := s.store.CountCohorts(ctx, s.by, dlq.CohortQuery{Review: &failures, Open: true, Class: "transient"})
 			return atLeastOne(int(n), err)
@@ -125,6 +126,7 @@ func questions() []question {
 			return err
 		}},
 		question{"documents stuck", true, entries("status:parked", dlq.SortLastSeen)},
+		question{"documents of a proof", false, entries("status:parked proof:none", dlq.SortLastSeen)},
 		question{"documents of a class", true, entries("status:parked class:transient", dlq.SortLastSeen)},
 		question{"documents of a source", false, entries("status:parked source:source-1", dlq.SortLastSeen)},
 		question{"documents of two sources", false, entries("source:source-1,source-2", dlq.SortLastSeen)},
