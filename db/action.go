@@ -7,16 +7,13 @@ import (
 	"dlo/dlq"
 )
 
-func actionOf(o dlq.Operation) dlq.Action {
-	return dlq.Action{Kind: o.Kind, Reason: o.Reason, Days: o.Days, Until: o.Until, Grant: o.Grant}
-}
-
 // Act does one action to one entry, by the rules of dlq, with its audit row.
 func (s *Store) Act(ctx context.Context, by dlq.Actor, dlqID string, a dlq.Action) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.act(by, dlqID, a) })
+	return s.update(ctx, func(tx *Tx) error { return tx.act(by, dlqID, a, "") })
 }
 
-func (t *Tx) act(by dlq.Actor, dlqID string, a dlq.Action) error {
+// act is Act within a transaction, and of an operation where one is named.
+func (t *Tx) act(by dlq.Actor, dlqID string, a dlq.Action, operationID string) error {
 	was, found, err := t.entryByDLQID(dlqID)
 	if err != nil {
 		return fmt.Errorf("find entry: %w", err)
@@ -51,21 +48,12 @@ func (t *Tx) act(by dlq.Actor, dlqID string, a dlq.Action) error {
 	case dlq.OperationRelease:
 		detail["grant"] = a.Grant
 	}
-	return t.audit(by, auditEntry{action: "entry." + string(a.Kind), entryID: is.id, dlqID: is.dlqID, source: src.Name(), detail: detail, reason: a.Reason})
+	return t.audit(by, auditEntry{action: "entry." + string(a.Kind), entryID: is.id, dlqID: is.dlqID, source: src.Name(), operation: operationID, detail: detail, reason: a.Reason})
 }
 
 // Assign gives an entry an owner and a ticket. Empty texts take them away.
 func (s *Store) Assign(ctx context.Context, by dlq.Actor, dlqID, owner, ticket string) error {
-	return s.update(ctx, func(tx *Tx) error {
-		e, src, err := tx.visibleEntry(by, dlqID)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.exec(`update entry set owner = $1, ticket = $2, version = version + 1 where id = $3`, owner, ticket, e.id); err != nil {
-			return fmt.Errorf("assign entry: %w", err)
-		}
-		return tx.audit(by, auditEntry{action: "entry.assigned", entryID: e.id, dlqID: e.dlqID, source: src.Name(), detail: map[string]any{"owner": owner, "ticket": ticket}})
-	})
+	return s.update(ctx, func(tx *Tx) error { return tx.assign(by, dlqID, owner, ticket, "", "") })
 }
 
 func (t *Tx) visibleEntry(by dlq.Actor, dlqID string) (entryRow, dlq.Source, error) {

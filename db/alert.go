@@ -62,13 +62,20 @@ func (t *Tx) contractAlert(src dlq.Source, e entryRow, a packedArrival) error {
 }
 
 // ResolveOverAlerts resolves the alerts whose condition is over and that nothing
-// else resolves: of a broken contract, once no document of its cohort is stuck.
+// else resolves: of a broken contract, once no document of its cohort is stuck; of
+// a cohort that looks transient, once it was quiet for dlq.TransientQuiet.
 func (s *Store) ResolveOverAlerts(ctx context.Context) (int, error) {
 	n := int64(0)
 	err := s.update(ctx, func(tx *Tx) error {
 		var err error
 		n, err = tx.exec(`update alert set state = 'resolved', resolved_at = $1, updated_at = $1 where rule = $2 and state in ('firing', 'acknowledged')
 			and not exists (select 1 from cohort c where c.id = alert.cohort_id and c.parked + c.redriving + c.quarantined > 0)`, ms(tx.now), dlq.AlertContract)
+		if err != nil {
+			return err
+		}
+		quiet, err := tx.exec(`update alert set state = 'resolved', resolved_at = $1, updated_at = $1 where rule = $2 and state in ('firing', 'acknowledged') and updated_at < $3
+			and not exists (select 1 from cohort c where c.id = alert.cohort_id and c.last_seen >= $3)`, ms(tx.now), dlq.AlertLooksTransient, ms(tx.now.Add(-dlq.TransientQuiet)))
+		n += quiet
 		return err
 	})
 	return int(n), err

@@ -39,11 +39,13 @@ type cohortFill struct {
 	q     dlq.CohortQuery
 	index map[string]*dlq.Cohort
 	ids   []string
+
+	proofs provenCells // as the list was compiled
 }
 
 // ask begins a question about the page: its filter, and the ids as a list.
 func (c *cohortFill) ask() (l *cohortList, in string) {
-	l = &cohortList{by: c.by, q: c.q}
+	l = &cohortList{filter: filter{proofs: c.proofs}, by: c.by, q: c.q}
 	return l, "(" + l.list(c.ids) + ")"
 }
 
@@ -57,11 +59,12 @@ func (c *cohortFill) cells(l *cohortList) string {
 	return ""
 }
 
-func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, list []dlq.Cohort) error {
+func (s *Store) fillCohorts(ctx context.Context, of *cohortList, list []dlq.Cohort) error {
+	by, q := of.by, of.q
 	if len(list) == 0 {
 		return nil
 	}
-	c := &cohortFill{s: s, ctx: ctx, by: by, q: q, index: map[string]*dlq.Cohort{}}
+	c := &cohortFill{s: s, ctx: ctx, by: by, q: q, index: map[string]*dlq.Cohort{}, proofs: of.proofs}
 	for i := range list {
 		list[i].Daily = make([]int64, cohortDays)
 		c.index[list[i].ID] = &list[i]
@@ -71,7 +74,7 @@ func (s *Store) fillCohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery
 		what string
 		do   func() error
 	}{{"cohorts", c.rows}, {"the counts of cohorts", c.counts}, {"the versions of cohorts", c.versions}, {"the sources of cohorts", c.sources}, {"the members of cohorts", c.members},
-		{"the arrivals of cohorts", c.days}, {"the alerts of cohorts", c.alerts}, {"the fixes of cohorts", c.fixes}}
+		{"the arrivals of cohorts", c.days}, {"the alerts of cohorts", c.alerts}, {"the fixes of cohorts", c.fixes}, {"the proofs of cohorts", c.proven}, {"the redrives of cohorts", c.redrives}}
 	if len(by.Sources) > 0 {
 		steps = append(steps, struct {
 			what string
@@ -199,9 +202,21 @@ func (c *cohortFill) sums(whole bool) error {
 
 func (c *cohortFill) versions() error {
 	l, in := c.ask()
+	under, err := c.s.stuckUnder(c.ctx, l, in, c.cells(l))
+	for id, groups := range under {
+		c.index[id].FailedUnder = groups
+	}
+	return err
+}
+
+// stuckUnder reads how many parked entries of some cohorts failed under which
+// versions in which source, most first. In is the list of the cohorts, cells a
+// further condition on the cells c.
+func (s *Store) stuckUnder(ctx context.Context, l *cohortList, in, cells string) (map[string][]dlq.VersionCount, error) {
+	out := map[string][]dlq.VersionCount{}
 	parsed := map[string]dlq.Versions{} // few sets, in many rows
-	return each(c.ctx, c.s.reader(), `select m.cohort_id, s.name, v.versions, sum(c.parked) from fingerprint m cross join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id join version_set v on v.id = c.version_set_id
-		where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+c.cells(l)+` group by m.cohort_id, s.id, v.id order by 4 desc, s.name, v.versions`, l.args, func(rows *sql.Rows) error {
+	err := each(ctx, s.reader(), `select m.cohort_id, s.name, v.versions, sum(c.parked) from fingerprint m cross join cell c on c.fingerprint_id = m.id join source s on s.id = c.source_id join version_set v on v.id = c.version_set_id
+		where m.cohort_id in `+in+` and c.parked > 0 and c.parked + c.redriving + c.quarantined > 0`+cells+` group by m.cohort_id, s.id, v.id order by 4 desc, s.name, v.versions`, l.args, func(rows *sql.Rows) error {
 		var id string
 		var under dlq.VersionCount
 		var versions string
@@ -212,9 +227,10 @@ func (c *cohortFill) versions() error {
 			parsed[versions] = dlq.ParseVersions(versions)
 		}
 		under.Versions = maps.Clone(parsed[versions])
-		c.index[id].FailedUnder = append(c.index[id].FailedUnder, under)
+		out[id] = append(out[id], under)
 		return nil
 	})
+	return out, err
 }
 
 // members reads the fingerprints, and how many parked entries leave soon; where

@@ -25,6 +25,9 @@ type cohortList struct {
 	q      dlq.CohortQuery
 	only   string       // condition on the cells c that count; empty: every entry counts
 	states []dlq.Status // an entry must be in one of them
+	// By what cohorts need: those whose redrive stopped, and those with a proof that
+	// nobody used. Both are few, and decided in Go.
+	stopped, proven []string
 }
 
 func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor) (*cohortList, error) {
@@ -43,6 +46,15 @@ func (s *Store) cohortList(ctx context.Context, q dlq.CohortQuery, by dlq.Actor)
 		// It comes first, so that its placeholders keep their numbers.
 		l.filter = filter{args: f.args}
 		l.where = []string{"k.id in (select m.cohort_id from " + f.from() + " join fingerprint m on m.id = e.fingerprint_id where " + f.sql() + ")"}
+	}
+	var err error
+	if l.proofs, err = s.proofsFor(ctx, by, q.Having, q.Open); err != nil {
+		return nil, err
+	}
+	if q.Sort == dlq.CohortsByNeed {
+		if err := s.needsOfProof(ctx, l); err != nil {
+			return nil, err
+		}
 	}
 	l.only = l.cellCondition(q, cells, by)
 	if states := inStates("k", l.states); l.only == "" && states != "" {
@@ -282,15 +294,20 @@ func (l *cohortList) urgency(s *Store) string {
 	}
 	// Few cohorts have a fix: the others are told apart by one list, read once.
 	fixed := `k.id in (select coalesce(o.merged_into, o.id) from fix x join cohort o on o.id = x.cohort_id where x.withdrawn_at is null)`
+	among := func(ids []string) string {
+		return `k.id in (select value from json_each(` + l.arg(jsonTexts(ids)) + `))`
+	}
 	rank := func(need dlq.Need) string { return fmt.Sprint(int(dlq.NeedDecided - need)) }
 	return `case when k.disposition <> '' then ` + rank(dlq.NeedDecided) + `
 		when 'cohort:' || k.id in (select a.subject from alert a where a.state = 'firing'` + l.visible("a.source_id") + `) then ` + rank(dlq.NeedLook) + `
 		when k.id in (select m.cohort_id from fingerprint_day dy join fingerprint m on m.id = dy.fingerprint_id where dy.day = ` + today + l.visible("dy.source_id") + ` group by m.cohort_id having sum(dy.arrivals) >= ` + fmt.Sprint(dlq.FloodLeast) + `)
 			and ` + days("dy.day = "+today) + ` * ` + fmt.Sprint(cohortDays-1) + ` >= ` + fmt.Sprint(dlq.FloodTimes) + ` * ` + days("dy.day > "+today+" - "+fmt.Sprint(cohortDays)+" and dy.day < "+today) + ` then ` + rank(dlq.NeedLook) + `
+		when ` + among(l.stopped) + ` then ` + rank(dlq.NeedLook) + `
 		when ` + fixed + ` and exists (select 1 from fix x where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null and ` + stuckUnder("= x.version") + `) then ` + rank(dlq.NeedLook) + `
 		when ` + fixed + ` and exists (select 1 from fix x join deployment r on r.component = x.component and r.version = x.version and r.stopped_at is null
 			where x.cohort_id in ` + withAbsorbed + ` and x.withdrawn_at is null` + l.visible("r.source_id") + ` and ` + stuckUnder("<> x.version and +c.source_id = r.source_id") + `
 			and not exists (select 1 from redrive t where t.failed_cohort in ` + withAbsorbed + ` and t.sent_at >= r.started_at` + l.visible("t.source_id") + `)) then ` + rank(dlq.NeedTest) + `
+		when ` + among(l.proven) + ` then ` + rank(dlq.NeedProven) + `
 		when ` + n + `.next_expiry < ` + l.arg(ms(s.Now().Add(dlq.ExpiresSoon))) + ` then ` + rank(dlq.NeedDeadline) + `
 		when ` + n + `.quarantined > 0 then ` + rank(dlq.NeedVerdict) + `
 		else ` + rank(dlq.NeedNothing) + ` end`
@@ -349,7 +366,7 @@ func (s *Store) Cohorts(ctx context.Context, by dlq.Actor, q dlq.CohortQuery, af
 		list = list[:limit]
 		next = cohortCursor(q.Sort, last, list[limit-1].ID)
 	}
-	return list, next, s.fillCohorts(ctx, by, q, list)
+	return list, next, s.fillCohorts(ctx, l, list)
 }
 
 // CountCohorts counts the cohorts of a list, and their documents that it is

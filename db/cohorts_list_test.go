@@ -48,6 +48,10 @@ func manyCohorts(t testing.TB, seed uint64) *dbtest.DB {
 			bring(t, s, r.DLQID, dlq.StatusArchived)
 		case 2:
 			send(t, s, r.DLQID)
+		case 5, 6:
+			sent := send(t, s, r.DLQID)
+			s.Clock.Advance(time.Minute)
+			report(t, s, dlq.Outcome{RedriveID: sent.ID, Result: dlq.OutcomeCommitted, Versions: dlq.Versions{"parser": fmt.Sprint("p", rnd.IntN(4))}})
 		case 3:
 			if err := s.Act(background, dlqtest.Reviewer, r.DLQID, dlq.Action{Kind: dlq.OperationExtend, Days: 60}); err != nil {
 				t.Fatal(err)
@@ -64,7 +68,7 @@ func manyCohorts(t testing.TB, seed uint64) *dbtest.DB {
 		}
 	}
 	for i, id := range slices.Sorted(keysOf(cohorts)) {
-		switch i % 6 {
+		switch i % 8 {
 		case 0:
 			s.Exec(t, `insert into fix (id, cohort_id, component, version, declared_at, actor) values ($1, $2, 'parser', $3, 1, 'x')`, fmt.Sprint("fix", i), id, fmt.Sprint("p", rnd.IntN(5)))
 		case 1:
@@ -74,6 +78,11 @@ func manyCohorts(t testing.TB, seed uint64) *dbtest.DB {
 				if err := s.DisposeCohort(background, dlqtest.Reviewer, id, dlq.NewDisposition{Disposition: dlq.DispositionNeedsCode}); err != nil {
 					t.Fatal(err)
 				}
+			}
+		case 4, 5: // a redrive in steps that did not go to its end
+			if rnd.IntN(2) == 0 {
+				s.Exec(t, `insert into operation (id, kind, state, asks, query, expect, reason, actor_kind, actor_id, actor_name, total, cohort_id, created_at, updated_at) values ($1, 'redrive', $2, $3, '', 1, 'x', $4, $5, 'x', 1, $6, 1, 1)`,
+					fmt.Sprint("redrive", i), []string{"stopped", "running", "paused"}[rnd.IntN(3)], []string{"step", "target"}[rnd.IntN(2)], dlqtest.Admin.Kind, dlqtest.Admin.ID, id)
 			}
 		case 3: // a version that nothing failed under
 			s.Exec(t, `insert into fix (id, cohort_id, component, version, declared_at, actor) values ($1, $2, 'parser', 'p9', 1, 'x')`, fmt.Sprint("fix", i), id)
@@ -138,6 +147,7 @@ func TestTheOrderOfNeedsIsTheRuleOfNeeds(t *testing.T) {
 				}
 			}
 		}
+		s.Exec(t, `delete from operation where id like 'redrive%'`) // which hold nothing
 		s.MustHold(t)
 	}
 	for need := dlq.NeedLook; need <= dlq.NeedDecided; need++ {

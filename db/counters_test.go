@@ -93,7 +93,7 @@ func (o *office) act(t *rapid.T) {
 }
 
 func (o *office) operate(t *rapid.T, kind dlq.OperationKind) {
-	op := dlq.Operation{Kind: kind, Mode: dlq.ModeAuto, Grant: dlq.GrantReset, Days: 10,
+	op := dlq.Operation{Kind: kind, Mode: dlq.ModeAuto, Grant: dlq.GrantReset, Days: 10, Owner: "team", Disposition: &dlq.NewDisposition{Disposition: dlq.DispositionNeedsCode, Until: dlq.UntilCode},
 		Reason: "a test", Actor: dlqtest.Reviewer, Expect: -1}
 	op, err := o.s.CreateOperation(background, op)
 	if err != nil {

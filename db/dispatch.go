@@ -334,18 +334,22 @@ func (s *Store) Candidates(ctx context.Context, by dlq.Actor, dlqIDs []string, m
 	err = each(ctx, s.reader(), `select e.dlq_id, e.source_id, e.status, e.content_hash is not null, e.same_failures, e.granted, e.payload_state,
 		exists (select 1 from commit_register g where g.source_id = e.source_id and g.content_hash = e.content_hash),
 		exists (select 1 from redrive r where r.source_id = e.source_id and r.content_hash = e.content_hash and r.state in ('pending', 'claimed', 'delivered'))
-			or exists (select 1 from item i join operation o on o.id = i.operation_id where i.entry_id = e.id and i.state = 'waiting' and o.kind = 'redrive' and o.state not in ('done', 'cancelled'))
-		from entry e where e.dlq_id in (`+placeholders(len(args))+`)`, args, func(rows *sql.Rows) error {
+			or exists (select 1 from item i join operation o on o.id = i.operation_id where i.entry_id = e.id and i.state = 'waiting' and o.kind = 'redrive' and o.state not in ('done', 'cancelled')),
+		coalesce(e.payload_bytes, (select h.bytes from payload h where h.sha256 = e.held_sha256), -1), coalesce(b.reading, ''), b.asked_at
+		from entry e left join probe b on b.entry_id = e.id and b.of_attempt = e.evidence_id where e.dlq_id in (`+placeholders(len(args))+`)`, args, func(rows *sql.Rows) error {
 		var id string
 		var sourceID int64
 		var c dlq.Candidate
-		if err := rows.Scan(&id, &sourceID, &c.Status, &c.HasKey, &c.SameFailures, &c.Grant, &c.Copy, &c.Registered, &c.InFlight); err != nil {
+		var asked sql.NullInt64
+		if err := rows.Scan(&id, &sourceID, &c.Status, &c.HasKey, &c.SameFailures, &c.Grant, &c.Copy, &c.Registered, &c.InFlight, &c.Bytes, &c.Said, &asked); err != nil {
 			return err
 		}
+		c.SaidAt = fromNullMS(asked)
 		p := policies[sourceID]
 		if !by.SeesSource(p.Name) {
 			return nil
 		}
+		c.Probed = p.Probe.Configured()
 		c.HasTarget, c.Threshold, c.Mode = p.Redrive.URL != "", p.PoisonThreshold, cmp.Or(mode, p.Redrive.Mode)
 		found[id] = c
 		return nil

@@ -62,26 +62,30 @@ func (s *Store) Disposed(ctx context.Context, entryID int64, cohortID string) (d
 // Dispose decides something of an entry without acting on it, or takes off what
 // stands. What stands already changes nothing.
 func (s *Store) Dispose(ctx context.Context, by dlq.Actor, dlqID string, n dlq.NewDisposition) error {
-	return s.update(ctx, func(tx *Tx) error {
-		n, err := n.Check(tx.now)
-		if err != nil {
-			return err
-		}
-		e, src, err := tx.visibleEntry(by, dlqID)
-		if err != nil {
-			return err
-		}
-		if n.Disposition != dlq.DispositionNone && !e.status.Open() {
-			return dlq.Errorf(dlq.KindConflict, "nothing can be decided of this document: it is %s", e.status)
-		}
-		a := auditEntry{action: "entry.disposed", entryID: e.id, dlqID: e.dlqID, source: src.Name()}
-		changed, err := tx.dispose(by, e.id, e.cohort, n, a)
-		if err != nil || !changed {
-			return err
-		}
-		_, err = tx.exec(`update entry set version = version + 1 where id = $1`, e.id)
+	return s.update(ctx, func(tx *Tx) error { return tx.disposeEntry(by, dlqID, n, "") })
+}
+
+// disposeEntry is Dispose within a transaction, and of an operation where one is
+// named.
+func (t *Tx) disposeEntry(by dlq.Actor, dlqID string, n dlq.NewDisposition, operationID string) error {
+	n, err := n.Check(t.now)
+	if err != nil {
 		return err
-	})
+	}
+	e, src, err := t.visibleEntry(by, dlqID)
+	if err != nil {
+		return err
+	}
+	if n.Disposition != dlq.DispositionNone && !e.status.Open() {
+		return dlq.Errorf(dlq.KindConflict, "nothing can be decided of this document: it is %s", e.status)
+	}
+	a := auditEntry{action: "entry.disposed", entryID: e.id, dlqID: e.dlqID, source: src.Name(), operation: operationID}
+	changed, err := t.dispose(by, e.id, e.cohort, n, a)
+	if err != nil || !changed {
+		return err
+	}
+	_, err = t.exec(`update entry set version = version + 1 where id = $1`, e.id)
+	return err
 }
 
 // DisposeCohort is Dispose for a cohort. Whether somebody may know of it is the
@@ -115,7 +119,7 @@ func (t *Tx) dispose(by dlq.Actor, entryID int64, cohortID string, n dlq.NewDisp
 		if !found {
 			return false, nil
 		}
-		return true, t.endDisposition(standing, dlq.EndedByHand, by, n.Reason)
+		return true, t.endDispositionIn(standing, dlq.EndedByHand, by, n.Reason, a.operation)
 	}
 	if found && n.Same(standing.decided) {
 		return false, nil
@@ -189,13 +193,18 @@ func (t *Tx) closeDisposition(d dispositionRow, why dlq.EndOfDisposition, by dlq
 // endDisposition ends one for good: what it stood on needs a decision again, and
 // the activity says why.
 func (t *Tx) endDisposition(d dispositionRow, why dlq.EndOfDisposition, by dlq.Actor, reason string) error {
+	return t.endDispositionIn(d, why, by, reason, "")
+}
+
+// endDispositionIn is endDisposition by an operation, where one is named.
+func (t *Tx) endDispositionIn(d dispositionRow, why dlq.EndOfDisposition, by dlq.Actor, reason, operationID string) error {
 	if err := t.closeDisposition(d, why, by); err != nil {
 		return err
 	}
 	if err := t.markDisposition(d.entryID, d.cohortID, dlq.DispositionNone); err != nil {
 		return err
 	}
-	a := auditEntry{action: "cohort.disposition_ended", cohort: d.cohortID, detail: map[string]any{"disposition": d.decided.Disposition, "why": why}, reason: reason}
+	a := auditEntry{action: "cohort.disposition_ended", cohort: d.cohortID, operation: operationID, detail: map[string]any{"disposition": d.decided.Disposition, "why": why}, reason: reason}
 	if d.entryID != 0 {
 		e, found, err := t.entryByID(d.entryID)
 		if err != nil || !found {

@@ -252,7 +252,7 @@ func (s *Store) CountEntries(ctx context.Context, by dlq.Actor, q dlq.Query) (in
 // rolledUp is the filter with nothing but cells and states in it, and whether
 // the query asks for nothing else.
 func (f *filter) rolledUp(q dlq.Query, by dlq.Actor) (rolled filter, whole bool) {
-	r := filter{members: f.members, statuses: f.statuses, said: f.said}
+	r := filter{members: f.members, proofs: f.proofs, statuses: f.statuses, said: f.said}
 	whole = true
 	if len(by.Sources) > 0 {
 		r.cells = append(r.cells, "c.source_id in (select id from source where name in ("+r.list(by.Sources)+"))")

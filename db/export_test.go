@@ -43,6 +43,9 @@ func (t *Tx) TouchVersions(v map[string]string) error {
 // CountNothing adds to a counter of the job what no row stands for.
 func (t *Tx) CountNothing(cohort string) { t.job.cohort(cohort).arrivals++ }
 
+// WeighTransient is what a verdict does to the alert of its cohort.
+func (t *Tx) WeighTransient(cohort string) error { return t.weighTransient(cohort) }
+
 // Queued is how many jobs wait for the writer.
 func (s *Store) Queued() int { return len(s.writer.jobs) }
 

@@ -24,6 +24,7 @@ type filter struct {
 	texts    map[textSought]textFound
 	searched int64        // the newest document that texts were looked for in
 	decided  bool         // the dispositions that the query names are those of few entries
+	proofs   provenCells  // what is proven of cells, where the query names proofs
 	page     bool         // a page of a list is read, and not everything
 	byCells  []dlq.Status // of which a page begins with the cells, because few entries match
 	// driver selects the ids of at most a few entries, among which are all that
@@ -123,7 +124,11 @@ func (s *Store) filter(ctx context.Context, q dlq.Query, by dlq.Actor, page bool
 	if err != nil {
 		return filter{}, err
 	}
-	f := filter{members: members, texts: texts, searched: searched, decided: decided, page: page}
+	proofs, err := s.proofsFor(ctx, by, q, within(q.StatesOf(), stuckStates))
+	if err != nil {
+		return filter{}, err
+	}
+	f := filter{members: members, texts: texts, searched: searched, decided: decided, proofs: proofs, page: page}
 	f.compile(q, by, s.Now())
 	return f, nil
 }
@@ -233,7 +238,7 @@ func (f *filter) driverOf(t dlq.Term) (string, bool) {
 		}
 		parts = append(parts, f.dispositionIDs(t.Values)...)
 	case "operation":
-		parts = append(parts, "select entry_id from item where operation_id in ("+f.list(t.Values)+")")
+		parts = append(parts, f.operationIDs(t.Values)...)
 	default:
 		return f.textDriver(t)
 	}
@@ -253,7 +258,7 @@ func (f *filter) term(t dlq.Term, by dlq.Actor, now time.Time) (condition string
 	case "outcome":
 		return "coalesce((select r.outcome from redrive r where r.entry_id = e.id order by r.created_at desc, r.id desc limit 1), '') in (" + f.list(orNothing(t.Values, "none")) + ")", false
 	case "operation":
-		return f.plus() + "e.id in (select i.entry_id from item i where i.operation_id in (" + f.list(t.Values) + "))", false
+		return f.plus() + "e.id in (" + strings.Join(f.operationIDs(t.Values), " union ") + ")", false
 	case "id":
 		return f.either(t.Values, func(v string) string {
 			return "(e.doc_id = " + f.arg(v) + " or e.dlq_id = " + f.arg(v) + " or e.sender_id = " + f.arg(v) + ")"
@@ -347,6 +352,8 @@ func (f *filter) cellTerm(t dlq.Term) (string, bool) {
 		}), true
 	case "fix":
 		return f.either(t.Values, fixState), true
+	case "proof":
+		return f.proof(t.Values), true
 	}
 	return "", false
 }

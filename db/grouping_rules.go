@@ -71,6 +71,9 @@ func (t *Tx) mergeCohorts(by dlq.Actor, r dlq.MergeRequest) (dlq.GroupingRule, e
 			return rule, err
 		}
 	}
+	if err := t.weighTransients(rule.Others...); err != nil {
+		return rule, err
+	}
 	return rule, t.audit(by, auditEntry{action: "cohort.merged", cohort: stays.id, reason: r.Reason, detail: map[string]any{"rule": rule.ID, "cohorts": rule.Others}})
 }
 
@@ -298,6 +301,9 @@ func (t *Tx) undoGrouping(by dlq.Actor, cohortID, ruleID, reason string) (dlq.Gr
 		err = t.unsplit(rule)
 	}
 	if err != nil {
+		return rule, err
+	}
+	if err := t.weighTransients(append([]string{rule.CohortID}, rule.Others...)...); err != nil {
 		return rule, err
 	}
 	rule.State, rule.UndoneAt, rule.UndoneBy = dlq.GroupingUndone, t.now, by.Name

@@ -467,6 +467,9 @@ func (t *Tx) park(r *dlq.Redrive) error {
 }
 
 func (t *Tx) step(o dlq.Operation, limit int) error {
+	if o.Kind == dlq.OperationProbe && o.State == dlq.OperationRunning {
+		return nil // its items wait for an answer from outside; see Asked
+	}
 	var items []dlq.Item
 	if err := each(t.ctx, t, `select entry_id, dlq_id, position, step from item where operation_id = $1 and state = 'waiting' and ($3 = 0 or step <= $3) order by step, position limit $2`, []any{o.ID, limit, upTo(o)}, func(rows *sql.Rows) error {
 		var i dlq.Item
@@ -515,18 +518,7 @@ func (t *Tx) turn(o dlq.Operation, i dlq.Item, ahead turnsAhead) (dlq.ItemState,
 	if o.Kind == dlq.OperationRedrive {
 		return t.redriveTurn(o, i, ahead)
 	}
-	err := t.act(o.Actor, i.DLQID, actionOf(o))
-	switch dlq.KindOf(err) {
-	case "":
-		return dlq.ItemSettled, "", "", nil
-	case dlq.KindConflict:
-		return dlq.ItemLeftOut, dlq.LeftState, "", nil
-	case dlq.KindInvalid:
-		return dlq.ItemLeftOut, dlq.LeftPastLimit, "", nil
-	case dlq.KindNotFound:
-		return dlq.ItemLeftOut, dlq.LeftNotFound, "", nil
-	}
-	return "", "", "", err
+	return t.actionTurn(o, i)
 }
 
 func (t *Tx) redriveTurn(o dlq.Operation, i dlq.Item, ahead turnsAhead) (dlq.ItemState, dlq.LeftOut, string, error) {

@@ -100,12 +100,31 @@ func TestNoScreenOrStepReadsAWholeTable(t *testing.T) {
 		"a cohort's audit":               func() error { _, err := s.AuditOfCohort(background, last.Cohort, 5); return err },
 		"the trail":                      func() error { _, err := s.AuditTrail(background, 0, 5); return err },
 		"an entry's redrives":            func() error { _, err := s.RedrivesOf(background, e.ID, 5); return err },
-		"a cohort's redrives":            func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
-		"a cohort's days":                func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
-		"what a filter offers":           func() error { _, err := s.FilterChoices(background); return err },
-		"the operations":                 func() error { _, err := s.Operations(background, "", 5); return err },
-		"an operation's items":           func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
-		"what an operation left out":     func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
+		"the report of redrives": func() error {
+			for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
+				if _, _, err := s.RedriveReport(background, by, dlq.RedriveReportQuery{From: dlqtest.Now.AddDate(0, -3, 0), Until: dlqtest.Now.AddDate(0, 1, 0)}, 5); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"whether a cohort looks transient": func() error {
+			return s.Update(background, func(tx *db.Tx) error { return tx.WeighTransient(last.Cohort) })
+		},
+		"the replays of a step": func() error {
+			for _, by := range []dlq.Actor{dlqtest.Admin, wiki} {
+				if _, err := s.CountedReplays(background, by, last.Cohort, dlq.VersionStep{Unnamed: true}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"a cohort's redrives":        func() error { _, err := s.CohortRedrives(background, dlqtest.Reviewer, last.Cohort, 5); return err },
+		"a cohort's days":            func() error { _, err := s.DailyArrivals(background, dlqtest.Reviewer, last.Cohort, 30); return err },
+		"what a filter offers":       func() error { _, err := s.FilterChoices(background); return err },
+		"the operations":             func() error { _, err := s.Operations(background, "", 5); return err },
+		"an operation's items":       func() error { _, err := s.Items(background, last.DLQID, "", "", 0, 5); return err },
+		"what an operation left out": func() error { _, err := s.LeftOutCounts(background, last.DLQID); return err },
 		"a source's deployments": func() error {
 			_, _, err := s.DeploymentHistory(background, 1, fmt.Sprint(s.Now().UnixMilli(), "-1"), 5)
 			return err

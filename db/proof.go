@@ -29,14 +29,27 @@ func judge(r dlq.Redrive) judged {
 // keepVerdict writes down how a redrive was judged, and counts it. What was never
 // sent says nothing.
 func (t *Tx) keepVerdict(r dlq.Redrive) error {
-	step, said, err := t.verdictText(r, judge(r))
+	j := judge(r)
+	step, said, err := t.verdictText(r, j)
 	if err != nil || said == "" {
 		return err
 	}
 	if _, err := t.exec(`update redrive set step_id = $1, verdict = $2 where id = $3`, step, said, r.ID); err != nil {
 		return fmt.Errorf("keep a verdict: %w", err)
 	}
-	return t.countReplay(r.ID, 1)
+	if err := t.countReplay(r.ID, 1); err != nil {
+		return err
+	}
+	return t.weighVerdict(j, r.FailedCohort)
+}
+
+// weighVerdict weighs anew whether a cohort looks transient, after a verdict that
+// speaks for it or against it.
+func (t *Tx) weighVerdict(j judged, cohort string) error {
+	if j.Name == dlq.VerdictTransient || j.Name == dlq.VerdictStillBroken {
+		return t.weighTransient(cohort)
+	}
+	return nil
 }
 
 // verdictText gives what is kept of a verdict. An empty text: there is none.
@@ -66,7 +79,10 @@ func (t *Tx) judgeAnew(redriveID string, change func() error) error {
 	if err != nil || r == nil {
 		return err
 	}
-	return t.keepVerdict(*r)
+	if err := t.keepVerdict(*r); err != nil {
+		return err
+	}
+	return t.weighTransient(r.FailedCohort) // by what it said before, too
 }
 
 // recountReplays counts the replays of some cohorts anew.
@@ -139,10 +155,11 @@ func (t *Tx) sumReplay(of replayOf, j judged, n, at int64) {
 }
 
 // recountReplays compares the counts of replays with the redrives that were
-// judged.
-const recountReplays = `select coalesce(t.cohort_id, r.cohort_id) as cohort_id from (select cohort_id, source_id, step_id, verdict, sum(replays) as replays from replay_tally group by 1, 2, 3, 4 having sum(replays) <> 0) t
-	full outer join (select failed_cohort as cohort_id, source_id, step_id, json_extract(verdict, '$.name') as verdict, count(*) as replays from redrive where verdict is not null group by 1, 2, 3, 4) r
-	on r.cohort_id = t.cohort_id and r.source_id = t.source_id and r.step_id = t.step_id and r.verdict = t.verdict
+// judged, in all by which a proof tells them apart.
+const recountReplays = `select coalesce(t.cohort_id, r.cohort_id) as cohort_id from (select cohort_id, source_id, step_id, verdict, presumed, other_verdict, other_presumed, outcome_cohort, replays from replay_tally where replays <> 0) t
+	full outer join (select failed_cohort as cohort_id, source_id, step_id, json_extract(verdict, '$.name') as verdict, json_extract(verdict, '$.presumed') as presumed, coalesce(json_extract(verdict, '$.other.name'), '') as other_verdict,
+		coalesce(json_extract(verdict, '$.other.presumed'), 0) as other_presumed, case outcome when 'failed' then coalesce(outcome_cohort, '') else '' end as outcome_cohort, count(*) as replays from redrive where verdict is not null group by 1, 2, 3, 4, 5, 6, 7, 8) r
+	on r.cohort_id = t.cohort_id and r.source_id = t.source_id and r.step_id = t.step_id and r.verdict = t.verdict and r.presumed = t.presumed and r.other_verdict = t.other_verdict and r.other_presumed = t.other_presumed and r.outcome_cohort = t.outcome_cohort
 	where t.replays is distinct from r.replays`
 
 func (s *Store) checkReplays(ctx context.Context) ([]string, error) {

@@ -32,6 +32,7 @@ type world struct {
 	fixes      []knownFix
 	decided    map[string]string // cohort: disposition
 	operations []string
+	proven     map[string]func(dlq.Entry) dlq.ProofState // by the sources of who asks
 }
 
 // known is what the texts of a document's current evidence are, and what else
@@ -195,7 +196,7 @@ func (w *world) decide(id int64) {
 		if err := w.s.Assign(background, dlqtest.Reviewer, k.dlqID, oneOf(w, "me@example.com", dlqtest.Reviewer.Name, dlqtest.Admin.Name), oneOf(w, "T-1", "")); err != nil {
 			w.t.Fatal(err)
 		}
-	case 3, 4:
+	case 3, 4, 8:
 		w.s.Clock.Advance(time.Minute)
 		r := send(w.t, w.s, k.dlqID)
 		k.operations = append(k.operations, r.OperationID)
@@ -203,7 +204,8 @@ func (w *world) decide(id int64) {
 		outcome := oneOf(w, dlq.OutcomeCommitted, dlq.OutcomeSkipped, dlq.OutcomeSuperseded, "")
 		if outcome != "" {
 			w.s.Clock.Advance(time.Minute)
-			report(w.t, w.s, dlq.Outcome{RedriveID: r.ID, Result: outcome})
+			ran := oneOf(w, dlq.Versions(nil), dlq.Versions{"parser": oneOf(w, worldVersions...)})
+			report(w.t, w.s, dlq.Outcome{RedriveID: r.ID, Result: outcome, Versions: ran})
 		}
 		k.settled = w.s.Now()
 		k.redrives = append(k.redrives, string(outcome))
@@ -224,6 +226,15 @@ func (w *world) decide(id int64) {
 	}
 }
 
+// operationValues are the operations, whole and by what stands in them.
+func (w *world) operationValues() []string {
+	var out []string
+	for _, id := range w.operations {
+		out = append(out, id, id+"/"+oneOf(w, "in_flight", "settled", "committed", "skipped", "superseded", "failed", "left_out"))
+	}
+	return out
+}
+
 // term makes a random term.
 func (w *world) term(all []dlq.Entry) string {
 	e := oneOf(w, all...)
@@ -233,8 +244,8 @@ func (w *world) term(all []dlq.Entry) string {
 		"class": {"transient", "ambiguous_parse"}, "reason": {"exception", "validation"}, "stage": {"parse", "none"}, "content": {"text/html", "application/pdf"},
 		"parser": append(worldVersions, "current", "!current"), "chunker": append(worldVersions, "current", "!current"), "embedder": {"!current"},
 		"version": {"mapper@1.0", "mapper@p@3", "mapper@current", "mapper@!current", "parser@2.0", "none@!current"},
-		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
-		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none"}, w.operations...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
+		"cohort":  {e.CohortID, e.CohortID[:20], e.Fingerprint, "none"}, "fix": {"deployed", "declared", "none"}, "proof": {"proven", "presumed", "mixed", "refuted", "lapsed", "looks_transient", "none"}, "disposition": {"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"},
+		"outcome": {"committed", "skipped", "superseded", "failed", "none"}, "operation": append([]string{"none", "none/failed"}, w.operationValues()...), "owner": {"me", "nobody", "me@example.com"}, "has": {"payload", "owner", "ticket"},
 		"mark": {"returned", "late", "not_exhausted"}, "id": {e.DocID, e.DLQID, "none"}, "sha256": {dlqtest.Digest("bytes 1")[:9], e.PayloadSHA256}, "file": {"a.pdf", "*.pdf", "*%*", "none"},
 		"label": {"region", "region=eu", "region=e*", "r*", "T*", "e*", "tier=gold", "team=a=b", "none", "region=EU west"}, "url": {"wiki.example", "/HR/1", "none", k.url + "/zz"},
 	}
@@ -324,6 +335,8 @@ func (w *world) valueHolds(e dlq.Entry, key, v string, by dlq.Actor, traces map[
 			}
 		}
 		return v == "none" && !declared || v == "declared" && declared || v == "deployed" && deployed
+	case "proof":
+		return string(w.provenTo(by)(e)) == v
 	case "disposition":
 		is := k.disposition
 		if is == "" {
@@ -337,7 +350,16 @@ func (w *world) valueHolds(e dlq.Entry, key, v string, by dlq.Actor, traces map[
 		}
 		return last == v || last == "" && v == "none"
 	case "operation":
-		return slices.Contains(k.operations, v)
+		id, stands, _ := dlq.OperationValue(v)
+		n := slices.Index(k.operations, id)
+		if stands == "" || n < 0 {
+			return n >= 0
+		}
+		is := dlq.ItemSettled // each of them is sent, and with an outcome settled
+		if k.redrives[n] == "" {
+			is = dlq.ItemInFlight
+		}
+		return stands == string(is) || stands == k.redrives[n]
 	case "owner":
 		if v == "me" {
 			return e.Owner == by.Name

@@ -174,6 +174,9 @@ func (t *Tx) settleRedrive(r *dlq.Redrive, s settlement) error {
 			of.outcomeCohort = s.cohort
 		}
 		t.sumReplay(of, j, 1, ms(t.now))
+		if err := t.weighVerdict(j, of.cohort); err != nil {
+			return err
+		}
 	}
 	state := dlq.ItemSettled
 	if s.outcome == dlq.OutcomeCancelled {

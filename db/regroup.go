@@ -207,10 +207,14 @@ func (t *Tx) moveArrival(source int64, from, to fingerprintRef, first, last time
 // the cohort that the failure is in.
 func (t *Tx) moveReplays(a dlq.RegroupAttempt, cohort string) error {
 	var ids []string
-	if err := each(t.ctx, t, `select id from redrive where entry_id = $1 and (failed_attempt = $2 or outcome_attempt = $2) order by id`, []any{a.EntryID, a.ID}, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
+	cohorts := []string{cohort}
+	if err := each(t.ctx, t, `select id, failed_cohort from redrive where entry_id = $1 and (failed_attempt = $2 or outcome_attempt = $2) order by id`, []any{a.EntryID, a.ID}, func(rows *sql.Rows) error {
+		var id, was string
+		err := rows.Scan(&id, &was)
 		ids = append(ids, id)
+		if !slices.Contains(cohorts, was) {
+			cohorts = append(cohorts, was)
+		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("find the replays of a failure: %w", err)
@@ -227,7 +231,10 @@ func (t *Tx) moveReplays(a dlq.RegroupAttempt, cohort string) error {
 			return err
 		}
 	}
-	return nil
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.weighTransients(cohorts...)
 }
 
 // SplitMembers lists the members that a split names.

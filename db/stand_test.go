@@ -78,6 +78,7 @@ func send(t testing.TB, s *dbtest.DB, dlqID string) dlq.Redrive {
 	r := claim(t, s, e.Source)
 	r.Sent = dlq.ModeHeld
 	r.PayloadSHA256 = e.HeldSHA256
+	r.Bytes = dlq.Evidence{Bytes: dlq.ReadingUnchanged, Grade: dlq.GradeDigest}
 	deliver(t, s, r)
 	return r
 }

@@ -12,8 +12,14 @@ const (
 	AlertOperationStopped AlertRule = "operation_stopped"   // by the stop rule
 	AlertOperationPaused  AlertRule = "operation_paused"    // the target is down
 	AlertTargetGone       AlertRule = "target_gone"         // it answered 410
+	AlertLooksTransient   AlertRule = "looks_transient"     // a cohort passes when nothing changed
 	AlertPayloadCorrupt   AlertRule = "payload_corrupt"     // a stored copy no longer has its digest
 )
+
+// TransientQuiet is how long nothing of a cohort must have failed or been replayed
+// until the alert that it looks transient is over: whoever dead-letters it has
+// learned to wait, or nobody sends it any more.
+const TransientQuiet = 14 * 24 * time.Hour
 
 // AlertState is where an alert stands.
 type AlertState string

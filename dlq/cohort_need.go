@@ -7,11 +7,11 @@ import "time"
 // store's order to it.
 type Need int
 
-// The needs, the most urgent first. "Proven and not redriven" takes its place
-// between NeedTest and NeedDeadline once a rule concludes it.
+// The needs, the most urgent first.
 const (
-	NeedLook     Need = iota // an alert fires, it came back after its fix, or it floods
+	NeedLook     Need = iota // an alert fires, it came back after its fix, it floods, or a redrive of it stopped
 	NeedTest                 // a declared fix runs now, and nothing was sent since
+	NeedProven               // a fix is proven, and what it covers was not redriven
 	NeedDeadline             // some leave within seven days
 	NeedVerdict              // some wait in quarantine for a decision
 	NeedNothing              // no decision: by size
@@ -27,6 +27,25 @@ type CohortStanding struct {
 	NextExpiry time.Time // when the first of its parked entries leaves; zero without one
 	LastSent   time.Time // when a redrive of it was last sent; zero: never
 	Fixes      []FixStanding
+	Proof      CohortProof // of its parked entries that are counted
+	Redrive    *Operation  // the newest redrive about it that has not ended and that the viewer may see; nil without one
+}
+
+// Stopped says that the newest redrive about it was stopped, and that nobody
+// resumed or cancelled it.
+func (s CohortStanding) Stopped() bool {
+	return s.Redrive != nil && s.Redrive.State == OperationStopped
+}
+
+// Proven says that a fix is proven for most of what is stuck, and that no redrive
+// of it goes by itself: there is none, or it waits for somebody to send the next
+// step.
+func (s CohortStanding) Proven() bool {
+	p := s.Proof.Shown()
+	if p.State != ProofProven || p.Covers == 0 {
+		return false
+	}
+	return s.Redrive == nil || s.Redrive.State == OperationPaused && s.Redrive.Asks == AsksStep
 }
 
 // FixStanding is where a declared fix of a cohort stands.
@@ -108,7 +127,7 @@ func NeedOf(c Cohort, now time.Time) Need {
 	if c.Disposition != DispositionNone {
 		return NeedDecided
 	}
-	if s.Alerts > 0 || Flood(c.Daily) {
+	if s.Alerts > 0 || Flood(c.Daily) || s.Stopped() {
 		return NeedLook
 	}
 	for _, f := range s.Fixes {
@@ -122,6 +141,8 @@ func NeedOf(c Cohort, now time.Time) Need {
 		}
 	}
 	switch {
+	case s.Proven():
+		return NeedProven
 	case !s.NextExpiry.IsZero() && s.NextExpiry.Before(now.Add(ExpiresSoon)):
 		return NeedDeadline
 	case c.Counts[StatusQuarantined] > 0:

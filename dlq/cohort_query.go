@@ -39,7 +39,7 @@ var CohortSorts = []CohortSort{CohortsByNeed, CohortsByDepth, CohortsByArrivals,
 
 // cellKeys are the keys of the query language that a cell answers for all of
 // its entries.
-var cellKeys = map[string]bool{"source": true, "class": true, "type": true, "reason": true, "stage": true, "content": true, "connector": true, "parser": true, "chunker": true, "embedder": true, "version": true, "fix": true}
+var cellKeys = map[string]bool{"source": true, "class": true, "type": true, "reason": true, "stage": true, "content": true, "connector": true, "parser": true, "chunker": true, "embedder": true, "version": true, "fix": true, "proof": true}
 
 // OfCell says whether the term is about a cell, so that counters answer it and
 // no entry is read.

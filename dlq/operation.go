@@ -20,8 +20,8 @@ const (
 	OperationDispose    OperationKind = "dispose"
 )
 
-// OperationKinds lists the kinds that there are.
-var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore}
+// OperationKinds lists the kinds that can be asked for, in the order of screens.
+var OperationKinds = []OperationKind{OperationRedrive, OperationQuarantine, OperationRelease, OperationExtend, OperationArchive, OperationRestore, OperationAssign, OperationDispose}
 
 // Valid says whether the kind is one of OperationKinds.
 func (k OperationKind) Valid() bool { return slices.Contains(OperationKinds, k) }
@@ -247,6 +247,12 @@ type Candidate struct {
 	Threshold    int
 	Mode         Mode
 	Copy         CopyState
+
+	// What a preview says beside: the rules do not look at it.
+	Bytes  int64     // of the payload of its newest failure, or else of the stored copy; -1: not known
+	Probed bool      // its source can be asked
+	Said   Reading   // of what its source said last of the current evidence; empty: it was not asked since
+	SaidAt time.Time // when it was asked
 }
 
 // Eligibility is what a redrive that is asked for does to an entry.

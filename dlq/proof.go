@@ -30,6 +30,12 @@ var ProofStates = []ProofState{ProofLapsed, ProofMixed, ProofRefuted, ProofProve
 // cohort look transient.
 const TransientLeast = 5
 
+// LooksTransient says whether so many replays that passed with nothing changed, and
+// so many that failed again with new code, make a cohort look transient.
+func LooksTransient(transient, stillBroken int64) bool {
+	return transient >= TransientLeast && stillBroken == 0
+}
+
 // ReplayTally counts the replays of one cohort and source that say the same.
 type ReplayTally struct {
 	Source   string
@@ -97,13 +103,15 @@ func (c CohortProof) Of(source string, v Versions) Proof {
 func ProveCohort(under []VersionCount, running map[string]Running, tallies []ReplayTally) CohortProof {
 	var out CohortProof
 	steps := stepsOf(tallies)
-	transient, unmoved := int64(0), int64(0)
+	transient, unmoved, broken := int64(0), int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.Verdict {
 		case VerdictTransient:
 			transient += t.Replays
 		case VerdictUnmoved, VerdictUnstable:
 			unmoved += t.Replays
+		case VerdictStillBroken:
+			broken += t.Replays
 		}
 	}
 	byKey := map[string]*Proof{}
@@ -118,7 +126,7 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		if p == nil {
 			p = &Proof{Step: step}
 			p.conclude(steps[step.Key()], lapsed, under)
-			if p.State == ProofNone && transient >= TransientLeast && !anyBroken(tallies) {
+			if p.State == ProofNone && LooksTransient(transient, broken) {
 				p.State, p.Passed, p.Of = ProofLooksTransient, transient, transient+unmoved
 			}
 			byKey[key] = p
@@ -133,16 +141,28 @@ func ProveCohort(under []VersionCount, running map[string]Running, tallies []Rep
 		}
 	}
 	for _, p := range byKey {
-		if p.Of > 0 && p.State != ProofLooksTransient && p.State != ProofLapsed {
-			low, high := Wilson(p.Passed, p.Of)
-			p.Low, p.High = int64(math.Round(low*float64(p.Covers))), int64(math.Round(high*float64(p.Covers)))
-		}
+		p.forecast()
 		out.Proofs = append(out.Proofs, *p)
 	}
-	slices.SortFunc(out.Proofs, func(a, b Proof) int {
+	out.order()
+	return out
+}
+
+// forecast says how many of the covered documents are expected to get past the
+// error.
+func (p *Proof) forecast() {
+	p.Low, p.High = 0, 0
+	if p.Of > 0 && p.State != ProofLooksTransient && p.State != ProofLapsed {
+		low, high := Wilson(p.Passed, p.Of)
+		p.Low, p.High = int64(math.Round(low*float64(p.Covers))), int64(math.Round(high*float64(p.Covers)))
+	}
+}
+
+// order puts that first which covers most.
+func (c CohortProof) order() {
+	slices.SortFunc(c.Proofs, func(a, b Proof) int {
 		return cmp.Or(cmp.Compare(b.Covers, a.Covers), b.Last.Compare(a.Last), cmp.Compare(b.Of, a.Of), cmp.Compare(a.Step.Key(), b.Step.Key()))
 	})
-	return out
 }
 
 // stepsOf gathers the tallies by step.
@@ -198,10 +218,6 @@ func lastCounting(tallies []ReplayTally) time.Time {
 		}
 	}
 	return last
-}
-
-func anyBroken(tallies []ReplayTally) bool {
-	return slices.ContainsFunc(tallies, func(t ReplayTally) bool { return t.Verdict == VerdictStillBroken && t.Replays > 0 })
 }
 
 // conclude says what the replays of one step prove. A presumed failure speaks

@@ -140,9 +140,6 @@ func parseTerm(w queryWord) (Term, string) {
 	}
 	name, rest := text[:w.colon-shift], text[w.colon-shift+1:]
 	key := FindQueryKey(name)
-	if later := laterKeys[name]; later != "" {
-		return t, later
-	}
 	if key == nil {
 		return t, "one of " + strings.Join(queryKeyNames(), ", ") + "; quote a text that has a colon"
 	}
@@ -202,6 +199,9 @@ func faultOf(key QueryKey, v string) string {
 		bad = len(v) < 8 || len(v) > 64 || strings.Trim(v, "0123456789abcdef") != ""
 	case "url":
 		bad = utf8.RuneCountInString(v) < 3
+	case "operation":
+		_, _, ok := OperationValue(v)
+		bad = !ok
 	case "label":
 		bad = strings.HasPrefix(v, "=") || strings.HasPrefix(v, "*")
 	}

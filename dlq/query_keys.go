@@ -1,5 +1,7 @@
 package dlq
 
+import "strings"
+
 // QueryKey is a key of the query language: how its values are read, and what the
 // screens, the completion and the documentation say of it.
 type QueryKey struct {
@@ -47,10 +49,11 @@ var QueryKeys = []QueryKey{
 	{"embedder", FormVersion, nil, "a version of the embedder, current or !current", "embedder:e5-large", "the version of the embedder under which it failed"},
 	{"version", FormComponent, nil, "a component, @ and a version, such as mapper@2.5.0 or mapper@!current", "version:mapper@2.5.0", "the version of any other component"},
 	{"cohort", FormText, nil, "four characters or more of a cohort's id or fingerprint", "cohort:7f3a19c2", "the first four characters or more of a cohort's id or fingerprint"},
+	{"proof", FormChoice, []string{"proven", "presumed", "mixed", "refuted", "lapsed", "looks_transient", "none"}, "what its replays prove", "proof:proven", "a replay of documents like it shows that what runs now gets past its error"},
 	{"fix", FormChoice, []string{"deployed", "declared", "none"}, "what is known of a fix", "fix:deployed", "a fix was declared for its cohort and runs in its source, and it did not fail under it"},
 	{"disposition", FormChoice, []string{"needs_code", "needs_source", "needs_rule", "waiting", "accepted_loss", "none"}, "what was decided of it", "disposition:none", "nothing was decided of it nor of its cohort"},
 	{"outcome", FormChoice, []string{"committed", "skipped", "superseded", "failed", "unattributed", "assumed", "no_outcome", "undelivered", "cancelled", "none"}, "what came of its last redrive", "outcome:failed", "what came of its last redrive; none where there is no outcome yet"},
-	{"operation", FormText, nil, "an operation's id", "operation:01K7Z3NDEKTSV4RRFFQ69G5FAV", "what an operation holds"},
+	{"operation", FormText, nil, "an operation's id, and after a slash nothing or one of " + strings.Join(OperationStands, ", "), "operation:01K7Z3NDEKTSV4RRFFQ69G5FAV", "what an operation holds; operation:01K…/failed for what failed in it"},
 	{"owner", FormText, nil, "an owner, me or nobody", "owner:me", "yours; owner:nobody for those without one"},
 	{"has", FormChoice, []string{"payload", "owner", "ticket"}, "what it has", "has:payload", "its stored copy is held"},
 	{"mark", FormChoice, []string{"returned", "late", "no_outcome", "assumed", "not_exhausted", "presumed"}, "a mark", "mark:returned", "failed again after it was resolved"},
@@ -65,11 +68,6 @@ var QueryKeys = []QueryKey{
 	{"file", FormText, nil, "a file name; * stands for anything", "file:lease*.pdf", "a file name; * stands for anything"},
 	{"label", FormText, nil, "a label, such as region=eu, or its name", "label:region=eu", "a label; label:region has any value of it, label:region=e* begins so"},
 	{"url", FormText, nil, "three characters or more of a document's address at its source", "url:wiki/spaces/HR", "a part of its address at the source"},
-}
-
-// laterKeys are keys that the language will have.
-var laterKeys = map[string]string{
-	"proof": "another key (proof is not known yet)",
 }
 
 // FindQueryKey finds a key by its name; nil without one.

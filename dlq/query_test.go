@@ -180,10 +180,3 @@ func TestThePageOnSearchingHasEveryKey(t *testing.T) {
 		}
 	}
 }
-
-func TestAKeyThatWillComeSaysSo(t *testing.T) {
-	_, bad := ParseQuery("source:wiki proof:proven")
-	if len(bad) != 1 || bad[0].Term != "proof:proven" || !strings.Contains(bad[0].Expected, "not known yet") {
-		t.Errorf("got %+v", bad)
-	}
-}

@@ -44,7 +44,7 @@ type verdictStand struct {
 // running server: by the sample pipeline where it can come to that, and else by a
 // pipeline that says less, or other things.
 func TestEveryVerdictIsReached(t *testing.T) {
-	d := startDemo(t)
+	d := startServed(t)
 	s := &verdictStand{demo: d, t: t, office: d.api(t), queued: map[string]string{}}
 	s.startPartner()
 	s.bySamplePipelineUnderTheOlderParser()
@@ -76,6 +76,23 @@ func TestEveryVerdictIsReached(t *testing.T) {
 		}
 	}
 	b.quiet(d.address)
+}
+
+// startServed starts a server as an operator does, with the sample pipeline as a
+// program of its own, and one reviewer.
+func startServed(t *testing.T) *demo {
+	t.Helper()
+	chromium(t) // before a server is started for nobody
+	data := t.TempDir()
+	server := start(t, listening, nil, dloBinary, "serve", "--data", data, "--listen", "127.0.0.1:0", "--outbound-allow", "127.0.0.1")
+	token := newToken(t, data, "pipeline", "ingest,outcome,read,act,admin")
+	pipeline := start(t, "pipeline listening on ", []string{"DLO_PIPELINE_SERVER=" + server.address, "DLO_PIPELINE_TOKEN=" + token, "DLO_PIPELINE_SECRET=" + chaosSecret,
+		"DLO_PIPELINE_DATA=" + filepath.Join(data, "pipeline"), "DLO_PIPELINE_LISTEN=127.0.0.1:0"}, pipelineBinary)
+	applyPipelineSources(t, newAPI(t, server.address, token), pipeline.address, chaosSecret)
+	d := &demo{process: server, data: data, pipeline: pipeline.address, passwords: map[string]string{}}
+	d.addUser(t, "reviewer")
+	d.awaitFirstSync(t)
+	return d
 }
 
 // reach notes a row that a document came to, once its redrive has an outcome.
@@ -299,11 +316,11 @@ func (s *verdictStand) byPartner() {
 			verdictRow{bytes: "unchanged", code: "same", outcome: "committed", verdict: "transient", words: "Passed, nothing changed"}},
 		{map[string]any{"parser_version": "7"}, false, map[string]any{"result": "committed", "parser_version": "8"},
 			verdictRow{bytes: "unknown", code: "moved", outcome: "committed", verdict: "inconclusive", words: "Cannot tell if the document changed"}},
-		{nil, true, map[string]any{"result": "failed", "error_type": "PartnerError"},
+		{nil, true, map[string]any{"result": "failed", "error_type": "PartnerError", "error_message": "no"},
 			verdictRow{bytes: "unchanged", code: "unknown", outcome: "failed", verdict: "still_broken", presumed: true, words: "Still fails; version not reported"}},
 		{map[string]any{"parser_version": "7"}, true, map[string]any{"result": "failed", "error_type": "QuiteOtherError", "parser_version": "7"},
 			verdictRow{bytes: "unchanged", code: "same", outcome: "failed", verdict: "unstable", words: "Failed differently, nothing changed"}},
-		{nil, true, map[string]any{"result": "failed", "error_type": "PartnerError", "error_class": "transient"},
+		{nil, true, map[string]any{"result": "failed", "error_type": "PartnerError", "error_message": "no", "error_class": "transient"},
 			verdictRow{bytes: "unchanged", outcome: "failed", verdict: "still_failing", words: "Failed for another reason"}},
 		{nil, true, map[string]any{"result": "failed", "error_type": "QuiteOtherError", "error_class": "resource_fatal"},
 			verdictRow{bytes: "unchanged", outcome: "failed", verdict: "still_failing", words: "Failed for another reason"}},

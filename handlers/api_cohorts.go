@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"mime"
 	"net/http"
 
@@ -33,7 +34,9 @@ type apiCohort struct {
 	Decided      *apiDecided          `json:"decided,omitempty"`
 	Runbook      string               `json:"runbook,omitempty"` // of a cohort by itself
 	Versions     []apiVersionCount    `json:"versions"`
-	Proof        string               `json:"proof"`
+	Proof        dlq.ProofState       `json:"proof"`
+	ProofDetail  apiProof             `json:"proof_detail"`
+	Proofs       []apiProof           `json:"proofs,omitempty"` // of a cohort by itself: step by step
 	Daily        []int64              `json:"arrivals_by_day"`
 	Members      []apiFingerprint     `json:"members,omitempty"`
 	Redrives     []apiRedrive         `json:"redrives,omitempty"`
@@ -69,11 +72,10 @@ type apiNote struct {
 	Note      string  `json:"note"`
 }
 
-// newAPICohort shows a cohort to an actor. Proof is none until a rule concludes
-// more from the verdicts of its replays.
+// newAPICohort shows a cohort to an actor.
 func newAPICohort(c dlq.Cohort, by dlq.Actor) apiCohort {
 	a := apiCohort{ID: c.ID, Fingerprints: c.Fingerprints, Sources: []string{}, ErrorType: c.ErrorType, Template: c.Template, Frame: c.Frame, Confidence: c.Confidence, Review: c.Review, Parked: c.Parked(), Counts: c.Counts,
-		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Disposition: string(c.Disposition), Versions: []apiVersionCount{}, Proof: "none", Daily: c.Daily}
+		Arrivals: c.Arrivals, Oldest: apiTime(c.Oldest), Expiring: c.Expiring, FirstSeen: apiTime(c.FirstSeen), LastSeen: apiTime(c.LastSeen), Owner: c.Owner, Ticket: c.Ticket, Disposition: string(c.Disposition), Versions: []apiVersionCount{}, Proof: c.Standing.Proof.Shown().State, ProofDetail: newAPIProof(c.Standing.Proof.Shown()), Daily: c.Daily}
 	for _, s := range c.Sources {
 		if by.SeesSource(s) {
 			a.Sources = append(a.Sources, s)
@@ -132,52 +134,62 @@ func (h *Handlers) listCohorts(c echo.Context) error {
 // showCohort is GET /cohorts/{id or fingerprint}.
 func (h *Handlers) showCohort(c echo.Context) error {
 	by, _ := web.ActorOf(c)
-	ctx := c.Request().Context()
-	cohort, err := h.Store.Cohort(ctx, by, c.Param("id"))
+	a, err := h.cohortDetail(c.Request().Context(), by, c.Param("id"))
 	if err != nil {
 		return err
 	}
-	a := newAPICohort(cohort, by)
+	return web.JSON(c, http.StatusOK, a)
+}
+
+func (h *Handlers) cohortDetail(ctx context.Context, by dlq.Actor, id string) (a apiCohort, err error) {
+	cohort, err := h.Store.Cohort(ctx, by, id)
+	if err != nil {
+		return a, err
+	}
+	a = newAPICohort(cohort, by)
+	for _, p := range cohort.Standing.Proof.Proofs {
+		a.Proofs = append(a.Proofs, newAPIProof(p))
+	}
 	members, err := h.Store.Fingerprints(ctx, cohort.ID)
 	if err != nil {
-		return err
+		return a, err
 	}
 	for _, f := range members {
 		a.Members = append(a.Members, apiFingerprint{f.String(), f.Mode, f.Confidence, f.Type, f.RootType, append([]dlq.Frame{}, f.Frames...), f.Template, f.Canonical})
 	}
 	grouping, err := h.Store.Grouping(ctx, by, cohort.ID)
 	if err != nil {
-		return err
+		return a, err
 	}
 	a.groupingFor(grouping)
 	alike, err := h.Store.Alike(ctx, by, cohort.ID, suggestionsMost)
 	if err != nil {
-		return err
+		return a, err
 	}
 	for _, other := range alike {
 		a.Alike = append(a.Alike, other.ID)
 	}
 	redrives, err := h.Store.CohortRedrives(ctx, by, cohort.ID, historyMost)
 	if err != nil {
-		return err
+		return a, err
 	}
 	for _, r := range redrives {
 		a.Redrives = append(a.Redrives, newAPIRedrive(r))
 	}
 	notes, err := h.Store.Notes(ctx, 0, cohort.ID, historyMost)
 	if err != nil {
-		return err
+		return a, err
 	}
 	a.Notes = newAPINotes(notes)
 	decided, err := h.Store.Disposed(ctx, 0, cohort.ID)
 	if err != nil {
-		return err
+		return a, err
 	}
 	if a.Fixes, err = h.fixesOf(ctx, by, cohort.ID); err != nil {
-		return err
+		return a, err
 	}
 	a.Decided, a.Runbook = newAPIDecided(decided), cohort.Runbook
-	return web.JSON(c, http.StatusOK, a)
+	return a, nil
 }
 
 func newAPINotes(notes []dlq.Note) []apiNote {

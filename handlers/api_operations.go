@@ -1,11 +1,11 @@
 package handlers
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"dlo/dlq"
 	"dlo/dlq/redrive"
@@ -30,9 +30,7 @@ type operationRequest struct {
 	StopShare     float64           `json:"stop_share"`
 	PauseShare    float64           `json:"pause_share"`
 	Returns       bool              `json:"returns"`
-	Days          int               `json:"days"`
-	Until         time.Time         `json:"until"`
-	Grant         dlq.Grant         `json:"grant"`
+	operationMarks
 }
 
 // redrive is POST /redrives.
@@ -61,7 +59,10 @@ func (h *Handlers) start(c echo.Context, body operationRequest) error {
 	by, _ := web.ActorOf(c)
 	req := redrive.Request{Kind: body.Kind, Entries: body.Entries, Query: body.Query, Expect: redrive.NotSaid, Reason: body.Reason, Mode: body.Mode, AcceptUnknown: body.AcceptUnknown,
 		Rate: body.Rate, Concurrency: body.Concurrency, Canary: body.Canary, GoOn: body.GoOn == nil || *body.GoOn,
-		StopShare: body.StopShare, PauseShare: body.PauseShare, Returns: body.Returns, Days: body.Days, Until: body.Until, Grant: body.Grant}
+		StopShare: body.StopShare, PauseShare: body.PauseShare, Returns: body.Returns}
+	if err := body.into(&req); err != nil {
+		return err
+	}
 	if body.Expect != nil {
 		if *body.Expect < 0 {
 			return dlq.Invalid("the request was not understood; nothing was done", dlq.Fault{Pointer: "/expect", Detail: "0 or more expected"})
@@ -105,6 +106,7 @@ type apiOperation struct {
 	Steps     []apiStep                   `json:"steps"`
 	CreatedAt apiTime                     `json:"created_at"`
 	EndedAt   apiTime                     `json:"ended_at"`
+	apiMarks
 }
 
 type apiStep struct {
@@ -116,15 +118,23 @@ type apiStep struct {
 
 func newAPIOperation(o dlq.Operation) apiOperation {
 	return apiOperation{ID: o.ID, Kind: string(o.Kind), State: string(o.State), Why: o.Why, Asks: o.Asks, Step: o.Step, Sizes: append([]int64{}, o.Sizes...), GoOn: o.GoOn, Cohort: o.CohortID, Steps: []apiStep{}, Query: o.Query, Reason: o.Reason, Actor: o.Actor.Name, Mode: string(o.Mode), Total: o.Total,
-		Counts: o.Counts, LeftOut: map[dlq.LeftOut]int64{}, Outcomes: map[dlq.OutcomeResult]int64{}, CreatedAt: apiTime(o.CreatedAt), EndedAt: apiTime(o.EndedAt)}
+		Counts: o.Counts, LeftOut: map[dlq.LeftOut]int64{}, Outcomes: map[dlq.OutcomeResult]int64{}, CreatedAt: apiTime(o.CreatedAt), EndedAt: apiTime(o.EndedAt), apiMarks: newAPIMarks(o)}
 }
 
 func (h *Handlers) operationAnswer(c echo.Context, o dlq.Operation) (apiOperation, error) {
-	ctx := c.Request().Context()
+	return h.operationDetail(c.Request().Context(), o)
+}
+
+func (h *Handlers) operationDetail(ctx context.Context, o dlq.Operation) (apiOperation, error) {
 	answer := newAPIOperation(o)
 	var err error
 	if answer.LeftOut, err = h.Store.LeftOutCounts(ctx, o.ID); err != nil {
 		return answer, err
+	}
+	if o.Kind == dlq.OperationProbe {
+		if answer.Readings, err = h.Store.ReadingCounts(ctx, o.ID); err != nil {
+			return answer, err
+		}
 	}
 	steps, err := h.Store.OperationSteps(ctx, o.ID)
 	for _, step := range steps {
@@ -232,6 +242,9 @@ func (h *Handlers) moveOperation(to dlq.OperationState) echo.HandlerFunc {
 		}
 		o, err := h.knownOperation(c)
 		if err != nil {
+			return err
+		}
+		if err := checkMove(by, o, to); err != nil {
 			return err
 		}
 		if o, err = h.Store.MoveOperation(c.Request().Context(), by, o.ID, to, body.Reason); err != nil {

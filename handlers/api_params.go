@@ -23,6 +23,8 @@ var listParams = map[string][]string{
 	"GET /api/v1/sources/:name/deployments": {"limit", "cursor"},
 	"GET /api/v1/reports/versions":          {"source", "owner", "content", "of", "running", "from", "to"},
 	"GET /api/v1/reports/versions.csv":      {"source", "owner", "content", "of", "running", "from", "to"},
+	"GET /api/v1/reports/redrives":          {"from", "to"},
+	"GET /api/v1/reports/redrives.csv":      {"from", "to"},
 	"GET /api/v1/alerts":                    {},
 	"GET /api/v1/audit":                     {"limit", "cursor"},
 }

@@ -123,9 +123,8 @@ type situation struct {
 	daysBefore  []int64
 	hasTarget   bool
 	source      string // where a target would be set
-	proven      int    // replays that tested the fix and got past this error
-	refuted     int    // those that did not
-	passed      int    // replays under the fix that got in
+	proof       dlq.Proof
+	redrive     *dlq.Operation // in steps, which has not ended
 }
 
 // step is one verb and why.
@@ -167,14 +166,22 @@ func nextStep(s situation) step {
 			return step{"Set a target", shortVersion(s.untested) + " is live, and nothing can be sent", components.Plain, toSource}
 		}
 		return step{"Test the fix", shortVersion(s.untested) + " is live", components.Plain, toRedrive}
+	case dlq.NeedProven:
+		return stepProven(s)
 	case dlq.NeedDeadline:
 		return step{"Decide", counted(s.expiring, "leaves", "leave") + " within 7 days", components.Deadline, toExpiring}
 	case dlq.NeedVerdict:
 		return step{"Decide", counted(s.quarantined, "document is", "documents are") + " in quarantine", components.Held, toQuarantine}
 	}
 	switch {
+	case s.redrive != nil && s.redrive.State == dlq.OperationPaused:
+		return stepPaused(s)
 	case s.redriving > 0:
 		return step{"Wait", counted(s.redriving, "document is", "documents are") + " being redriven", components.Plain, toFlight}
+	case s.redrive != nil:
+		return step{"Wait", "its redrive is under way", components.Plain, toRedrive}
+	case s.proof.State != dlq.ProofNone && s.proof.Covers > 0 && s.hasTarget:
+		return stepProof(s)
 	case s.fix != "" && s.parked > 0 && s.hasTarget:
 		return stepFix(s)
 	case s.undeployed != "" && s.parked > 0:
@@ -202,17 +209,58 @@ func stepLook(s situation) step {
 	case s.flood:
 		return step{"Look", counted(s.today, "arrival", "arrivals") + " today, " + meanWords(s.daysBefore) + " on a day before" + alert, components.Bad, toArrivals}
 	}
+	if s.redrive != nil && s.redrive.State == dlq.OperationStopped {
+		return step{"Look", "stopped at " + grouped(s.redrive.Sent()) + ", " + counted(s.redrive.Untouched(), "was", "were") + " not touched" + alert, components.Bad, toRedrive}
+	}
 	return step{"Look", counted(s.alerts, "alert fires", "alerts fire") + " on it", components.Bad, toAlerts}
 }
 
-// stepFix is what to do with a version that runs now and was tried, or that
-// nobody declared a fix.
+// stepProven is what to do with a proof that nobody used, or has used for some
+// steps.
+func stepProven(s situation) step {
+	switch {
+	case !s.hasTarget:
+		return step{"Set a target", proofWhy(s.proof) + ", and nothing can be sent", components.Plain, toSource}
+	case s.redrive != nil:
+		return step{"Send next " + grouped(s.redrive.Next()), proofWhy(s.proof), components.Plain, toRedrive}
+	}
+	return step{"Redrive " + grouped(s.proof.Covers), proofWhy(s.proof), components.Plain, toRedrive}
+}
+
+// stepPaused is what to do about a redrive that waits for somebody, or for its
+// target.
+func stepPaused(s situation) step {
+	switch s.redrive.Asks {
+	case dlq.AsksStep:
+		return step{"Send next " + grouped(s.redrive.Next()), proofWhy(s.proof), components.Plain, toRedrive}
+	case dlq.AsksTarget:
+		return step{"Look", "its redrive is paused: the target is down", components.Held, toRedrive}
+	case dlq.AsksTimeOut:
+		return step{"Look", "what was sent has no outcome yet, in its time", components.Held, toRedrive}
+	}
+	return step{"Resume", "its redrive is paused", components.Plain, toRedrive}
+}
+
+// stepProof is what to do where replays say something, and not that the fix works
+// for all.
+func stepProof(s situation) step {
+	switch s.proof.State {
+	case dlq.ProofMixed:
+		return step{"Split", proofWhy(s.proof), components.Held, toRedrive}
+	case dlq.ProofRefuted, dlq.ProofLooksTransient:
+		return step{"Look", proofWhy(s.proof), components.Plain, toReplays}
+	case dlq.ProofLapsed:
+		return step{"Test again", "what was tested does not run any more", components.Plain, toRedrive}
+	}
+	return step{"Redrive " + grouped(s.proof.Covers), proofWhy(s.proof), components.Plain, toRedrive}
+}
+
+// stepFix is what to do with a version that runs now and of which no replay says
+// anything.
 func stepFix(s situation) step {
 	switch {
-	case s.passed > 0 && s.refuted == 0:
-		return step{"Redrive all", counted(s.proven, "test", "tests") + " got past it", components.Plain, toRedrive}
-	case s.proven+s.refuted > 0:
-		return step{"Look", fmt.Sprintf("%s of %s got past it", grouped(s.proven), counted(s.proven+s.refuted, "test", "tests")), components.Plain, toReplays}
+	case s.proof.Past > 0:
+		return step{"Look", counted(s.proof.Past, "replay", "replays") + " got past it and failed on another", components.Plain, toReplays}
 	case s.declared:
 		return step{"Look", "what was sent since " + shortVersion(s.fix) + " is live proves nothing", components.Plain, toReplays}
 	}
@@ -239,9 +287,9 @@ func meanWords(days []int64) string {
 }
 
 // situationOf gathers what decides a cohort's next step.
-func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive, now time.Time) situation {
+func situationOf(c dlq.Cohort, known knownSources, now time.Time) situation {
 	s := situation{need: dlq.NeedOf(c, now), parked: c.Parked(), quarantined: c.Counts[dlq.StatusQuarantined], redriving: c.Counts[dlq.StatusRedriving], expiring: c.Expiring,
-		alerts: c.Standing.Alerts, flood: dlq.Flood(c.Daily), disposition: c.Disposition}
+		alerts: c.Standing.Alerts, flood: dlq.Flood(c.Daily), disposition: c.Disposition, proof: c.Standing.Proof.Shown(), redrive: c.Standing.Redrive}
 	component, version := "", ""
 	for _, f := range c.Standing.Fixes {
 		name := fixName(f.Component, f.Version)
@@ -261,8 +309,6 @@ func situationOf(c dlq.Cohort, known knownSources, replays []dlq.Redrive, now ti
 	}
 	if version != "" {
 		s.fix = fixName(component, version)
-		tests := summarise(slices.DeleteFunc(slices.Clone(replays), func(r dlq.Redrive) bool { return !ranUnder(r, component, version) }))
-		s.proven, s.refuted, s.passed = tests.proven, tests.refuted, tests.passed
 	}
 	if days := len(c.Daily); days > 0 {
 		s.today, s.daysBefore = c.Daily[days-1], c.Daily[:days-1]
@@ -392,22 +438,6 @@ func (s replaySummary) proof() string {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s got past this error.", grouped(s.proven), counted(tested, "replay that tested the code", "replays that tested the code"))
-}
-
-// proofTag says which replays there were. What they prove together is not
-// concluded here.
-func proofTag(c dlq.Cohort, replays []dlq.Redrive) components.Tag {
-	s := summarise(replays)
-	t := components.Tag{Text: s.words(), Tone: components.Plain}
-	switch {
-	case s.seen+s.waiting == 0:
-		t.Tone = components.Quiet
-		return t
-	case s.flying+s.waiting > 0:
-		t.Tone = components.Info
-	}
-	t.Href = cohortHref(c.ID) + "#replays"
-	return t
 }
 
 // oldestWords is how long the oldest document has been stuck.

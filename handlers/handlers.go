@@ -84,7 +84,7 @@ type Store interface {
 	VersionMonths(ctx context.Context, by dlq.Actor, cohortID string) ([]dlq.VersionMonth, error)
 	DailyArrivals(ctx context.Context, by dlq.Actor, cohortID string, days int) ([]int64, error)
 	CohortRedrives(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.Redrive, error)
-	ReplaysOf(ctx context.Context, by dlq.Actor, cohortIDs []string, limit int) (map[string][]dlq.Redrive, error)
+	ProofOfEntry(ctx context.Context, by dlq.Actor, c dlq.Cohort, e dlq.Entry) (dlq.Proof, error)
 	AssignCohort(ctx context.Context, by dlq.Actor, cohortID, owner, ticket string) error
 	SavedViews(ctx context.Context, by dlq.Actor) (own, shared []dlq.SavedView, err error)
 	SavedView(ctx context.Context, by dlq.Actor, id string) (dlq.SavedView, error)
@@ -101,6 +101,7 @@ type Store interface {
 	SplitCohort(ctx context.Context, by dlq.Actor, r dlq.SplitRequest) (dlq.GroupingRule, error)
 	UndoGrouping(ctx context.Context, by dlq.Actor, cohortID, ruleID, reason string) (dlq.GroupingRule, error)
 	RegroupAttempts(ctx context.Context, entryIDs, members []int64) ([]dlq.RegroupAttempt, error)
+	CountedReplays(ctx context.Context, by dlq.Actor, cohortID string, step dlq.VersionStep) ([]dlq.CountedReplay, error)
 
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	EntryByDoc(ctx context.Context, by dlq.Actor, source, docID string) (dlq.Entry, error)
@@ -135,6 +136,7 @@ type Store interface {
 	ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []string) (map[string][]dlq.ReplayTally, error)
 	LeftOutCounts(ctx context.Context, operationID string) (map[dlq.LeftOut]int64, error)
 	OutcomeCounts(ctx context.Context, operationID string) (map[dlq.OutcomeResult]int64, error)
+	ReadingCounts(ctx context.Context, operationID string) (map[dlq.Reading]int64, error)
 	OperationSteps(ctx context.Context, id string) ([]dlq.OperationStep, error)
 	OperationOfCohort(ctx context.Context, cohortID string) (dlq.Operation, bool, error)
 	CohortProofs(ctx context.Context, by dlq.Actor, cohorts []dlq.Cohort) (map[string]dlq.CohortProof, error)
@@ -160,6 +162,7 @@ type Store interface {
 	KnownVersions(ctx context.Context, by dlq.Actor, cohortID string, limit int) ([]dlq.SeenVersion, error)
 	Places(ctx context.Context, by dlq.Actor, cohortID string, ends int) ([]dlq.SourcePlaces, error)
 	VersionReport(ctx context.Context, by dlq.Actor, q dlq.VersionReportQuery, limit int) ([]dlq.VersionReportCell, bool, error)
+	RedriveReport(ctx context.Context, by dlq.Actor, q dlq.RedriveReportQuery, limit int) (rows []dlq.RedriveReportRow, more bool, err error)
 	DeclareFix(ctx context.Context, by dlq.Actor, cohortID string, d dlq.FixDeclaration) (string, bool, error)
 	WithdrawFix(ctx context.Context, by dlq.Actor, cohortID, fixID, why string) error
 	Fixes(ctx context.Context, by dlq.Actor, cohortIDs []string) (map[string][]dlq.Fix, error)

@@ -26,6 +26,7 @@ var alertWords = map[dlq.AlertRule]string{
 	dlq.AlertOperationStopped: "A redrive was stopped",
 	dlq.AlertOperationPaused:  "A redrive paused itself",
 	dlq.AlertTargetGone:       "A redrive target is gone",
+	dlq.AlertLooksTransient:   "A cohort passes when nothing changed",
 	dlq.AlertPayloadCorrupt:   "A stored copy is damaged",
 }
 
@@ -63,7 +64,7 @@ func newAlertsPage(f alertsFacts) alerts.Model {
 		m.Filters = append(m.Filters, components.Chip{Text: "New since " + f.since.Format("2 Jan 15:04 UTC"), Href: "/alerts", Count: grouped(len(m.Rows)), On: true, Drop: true})
 	}
 	if len(m.Rows) == 0 {
-		m.Empty = &components.Empty{Title: "No alert stands", Text: "One fires when a document reaches its poison threshold, when a redrive stops or pauses, when a target is gone, or when a stored copy is damaged."}
+		m.Empty = &components.Empty{Title: "No alert stands", Text: "One fires when a document reaches its poison threshold, when a redrive stops or pauses, when a target is gone, when a cohort passes although nothing changed, or when a stored copy is damaged."}
 	}
 	if len(f.list) == alertsRead {
 		m.Pager.Summary = fmt.Sprintf("the newest %s; those that stand come first", grouped(alertsRead))

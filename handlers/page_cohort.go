@@ -103,6 +103,9 @@ func (h *Handlers) fillCohort(ctx context.Context, f *cohortFacts) error {
 	if f.prove, err = h.cohortProve(ctx, f.by, f.cohort, f.known, f.pausedBy); err != nil {
 		return err
 	}
+	if err := h.fillSeparated(ctx, f); err != nil {
+		return err
+	}
 	return h.fillArrivals(ctx, f)
 }
 

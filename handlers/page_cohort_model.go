@@ -39,6 +39,7 @@ type cohortFacts struct {
 	others      map[string]dlq.Cohort // those that the grouping names
 	past        map[string]dlq.Cohort // those in which replays that got past this error failed
 	entries     entryList
+	separated   *separated // nil unless the proof is mixed
 	pausedBy    string
 	csrf        string
 	now         time.Time
@@ -68,6 +69,8 @@ func newCohortPage(f cohortFacts) cohort.Model {
 		Filters:  cohortEntryFilters(f),
 		Entries:  newEntryTable(f.entries),
 		Activity: newCohortActivity(f),
+
+		Separates: newSeparates(f),
 	}
 	f.prove.past = pastLinks(f)
 	m.Prove, m.Live = newProve(f.prove), liveOf(f.prove, cohortHref(f.cohort.ID), cohortRegions)

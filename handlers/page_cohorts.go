@@ -38,9 +38,6 @@ func (h *Handlers) cohortsPage(c echo.Context) error {
 	if f.known, err = h.sourcesFor(ctx, by, sourcesOfCohorts(f.rows)); err != nil {
 		return err
 	}
-	if f.replays, err = h.replaysOf(ctx, by, f.rows); err != nil {
-		return err
-	}
 	choices, err := h.choicesFor(ctx, by)
 	if err != nil {
 		return err
@@ -98,15 +95,6 @@ func (h *Handlers) firstPage(c echo.Context, by dlq.Actor, err error) error {
 		return err
 	}
 	return web.Render(c, http.StatusOK, cohorts.Page(newFirst(frame, strings.TrimSuffix(h.PublicURL.String(), "/"), by.May(dlq.MayManageAccess))))
-}
-
-// replaysOf reads the newest replays of each cohort of a page.
-func (h *Handlers) replaysOf(ctx context.Context, by dlq.Actor, list []dlq.Cohort) (map[string][]dlq.Redrive, error) {
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.ID
-	}
-	return h.Store.ReplaysOf(ctx, by, ids, replaysLooked)
 }
 
 // sourcesOfCohorts are the sources whose running versions a list needs.

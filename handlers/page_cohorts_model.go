@@ -118,7 +118,6 @@ type cohortsFacts struct {
 	csrf      string
 	known     knownSources
 	classes   []string
-	replays   map[string][]dlq.Redrive // by cohort
 	now       time.Time
 	by        dlq.Actor
 	views     components.Views
@@ -253,6 +252,7 @@ func cohortFilters(f cohortsFacts, view cohortView) []components.Chip {
 	for _, class := range withAsked(f.classes, f.params.Get("class")) {
 		chips = append(chips, toggle("class", class, shownLine(class, 40).String()))
 	}
+	chips = append(chips, proofChips(f)...)
 	if text := f.params.Get("text"); text != "" {
 		chips = append(chips, toggle("text", text, "“"+shownLine(text, 40).String()+"”"))
 	}
@@ -302,7 +302,7 @@ func cohortHeads(f cohortsFacts, view cohortView) cohorts.Heads {
 }
 
 func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
-	s := situationOf(c, f.known, f.replays[c.ID], f.now)
+	s := situationOf(c, f.known, f.now)
 	next := nextStep(s)
 	narrowed := append([]string{"status:" + string(view.status)}, narrowingTerms(f.query)...)
 	row := cohorts.Row{
@@ -316,7 +316,7 @@ func newCohortRow(c dlq.Cohort, f cohortsFacts, view cohortView) cohorts.Row {
 		Stuck:    components.Link{Text: grouped(c.Counts[view.status]), Href: entriesHref(cohortQuery(c.ID, narrowed...))},
 		Arrivals: components.Sparkline{Values: ints(c.Daily), Label: arrivalsLabel(c.Daily)},
 		Oldest:   oldestWords(c, f.now),
-		Proof:    proofTag(c, f.replays[c.ID]),
+		Proof:    rowProve(c),
 		Next:     components.Link{Text: next.verb, Href: stepHref(next, c, s.source)},
 		NextWhy:  next.why,
 		NextTone: next.tone,

@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"slices"
+	"strings"
+
 	"dlo/dlq"
 	"dlo/views/cohorts"
 	"dlo/views/components"
@@ -66,4 +69,25 @@ func cohortSearch(f cohortsFacts) cohorts.Search {
 		s.Problem = &cohorts.Problem{Sentence: p.Sentence, Before: p.Before, Term: p.Term, After: p.After}
 	}
 	return s
+}
+
+// proofChips narrow the list by what is proven: a term of the query, so that the
+// box says it and a saved view keeps it.
+func proofChips(f cohortsFacts) []components.Chip {
+	if len(f.bad) > 0 {
+		return nil
+	}
+	var chips []components.Chip
+	text := f.params.Get("q")
+	for _, state := range []dlq.ProofState{dlq.ProofProven, dlq.ProofNone} {
+		at := slices.IndexFunc(f.query.Having.Terms, func(t dlq.Term) bool {
+			return t.Key == "proof" && !t.Negated && slices.Equal(t.Values, []string{string(state)})
+		})
+		if at < 0 {
+			chips = append(chips, components.Chip{Text: proofHeads[state], Href: f.href("q", strings.TrimSpace(text+" proof:"+string(state)))})
+			continue
+		}
+		chips = append(chips, components.Chip{Text: proofHeads[state], Href: f.href("q", f.query.Having.Without(at)), On: true, Drop: true})
+	}
+	return chips
 }

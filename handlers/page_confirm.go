@@ -111,7 +111,7 @@ func (h *Handlers) countChosen(ctx context.Context, f *confirmFacts, perSource m
 	if f.count, err = count(f.choice.query); err != nil {
 		return err
 	}
-	if f.choice.action != dlq.OperationRedrive && f.choice.action != actionAssign {
+	if f.choice.action != dlq.OperationRedrive {
 		for _, status := range dlq.Statuses {
 			if f.states[status], err = count(f.choice.query + " status:" + string(status)); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,10 +13,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 )
-
-// actionAssign is confirmed like the others. It is no kind of operation: it
-// changes who looks after a document, and nothing of the document.
-const actionAssign dlq.OperationKind = "assign"
 
 // choice is what somebody is about to do, and to what: documents by id, or all
 // that match a query.
@@ -32,6 +29,7 @@ type choice struct {
 	days          int
 	owner, ticket string
 	reason        string
+	decided       decidedForm // of a disposition
 }
 
 // single says that the choice is one document.
@@ -49,11 +47,12 @@ func readChoice(c echo.Context) (choice, error) {
 	out := choice{action: dlq.OperationKind(c.Param("action")), back: web.SafeNext(form.Get("back")), expect: redrive.NotSaid,
 		mode: dlq.Mode(form.Get("mode")), acceptUnknown: form.Get("accept_unknown") == "1", grant: dlq.Grant(form.Get("grant")),
 		owner: strings.TrimSpace(form.Get("owner")), ticket: strings.TrimSpace(form.Get("ticket")), reason: strings.TrimSpace(form.Get("reason"))}
+	out.decided = readDecided(form)
 	fromBar := out.action != ""
 	if out.action == "" {
 		out.action = dlq.OperationKind(form.Get("action"))
 	}
-	if !out.action.Valid() && out.action != actionAssign {
+	if !out.action.Valid() {
 		return out, dlq.Errorf(dlq.KindNotFound, "there is no such action")
 	}
 	if out.mode != "" && !out.mode.Valid() {
@@ -107,6 +106,7 @@ func (c choice) values() url.Values {
 	if c.grant != "" {
 		v.Set("grant", string(c.grant))
 	}
+	maps.Copy(v, c.markFields())
 	return v
 }
 
@@ -128,13 +128,9 @@ func (c choice) request() redrive.Request {
 	if c.action == dlq.OperationRedrive {
 		r.Mode, r.AcceptUnknown = c.mode, c.acceptUnknown
 	}
+	c.mark(&r)
 	return r
 }
 
 // permission is what doing it needs.
-func (c choice) permission() dlq.Permission {
-	if c.action == actionAssign {
-		return dlq.MayNote
-	}
-	return dlq.MayDecide
-}
+func (c choice) permission() dlq.Permission { return c.action.Needs() }

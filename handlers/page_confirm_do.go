@@ -28,8 +28,10 @@ func (h *Handlers) confirmDo(c echo.Context) error {
 		return h.showConfirm(c, http.StatusUnprocessableEntity, chosen, dlq.Invalid("something is missing; nothing was done", faults...))
 	}
 	switch {
-	case chosen.action == actionAssign:
+	case chosen.single() && chosen.action == dlq.OperationAssign:
 		return h.doAssign(c, by, chosen)
+	case chosen.single() && chosen.action == dlq.OperationDispose:
+		return h.doDispose(c, by, chosen)
 	case chosen.single() && chosen.action != dlq.OperationRedrive:
 		return h.doOne(c, by, chosen)
 	}
@@ -39,13 +41,13 @@ func (h *Handlers) confirmDo(c echo.Context) error {
 // checkChoice names what the form lacks, so that the page can say it in place.
 func checkChoice(c choice) []dlq.Fault {
 	var faults []dlq.Fault
-	if c.action == actionAssign {
-		if err := (assignment{Owner: c.owner, Ticket: c.ticket}).check(); err != nil {
-			faults, _ = faultsOf(err)
-		}
-		return faults
+	switch c.action {
+	case dlq.OperationAssign:
+		faults = dlq.AssignmentFaults(c.owner, c.ticket)
+	case dlq.OperationDispose:
+		faults = c.decided.faults()
 	}
-	if n := utf8.RuneCountInString(c.reason); n < 1 || n > reasonMost {
+	if n := utf8.RuneCountInString(c.reason); (n < 1 && !c.mayBeUnreasoned()) || n > reasonMost {
 		faults = append(faults, dlq.Fault{Pointer: "/reason", Detail: "Say why, in at most 2,000 characters; nothing was done"})
 	}
 	if c.action == dlq.OperationRelease && !c.grant.Valid() {
@@ -118,31 +120,6 @@ func oneDone(chosen choice, before, after dlq.Entry) web.Flash {
 		return web.Flash{Tone: "info", Text: name + " was so already; nothing was changed.", LinkText: "See it", Link: entryHref(after.DLQID)}
 	}
 	return flash
-}
-
-// doAssign gives the chosen documents an owner and a ticket.
-func (h *Handlers) doAssign(c echo.Context, by dlq.Actor, chosen choice) error {
-	if len(chosen.ids) == 0 {
-		return dlq.Errorf(dlq.KindInvalid, "documents are assigned by ticking them, or all of a cohort on its page; nothing was done")
-	}
-	ctx := c.Request().Context()
-	done := 0
-	for _, id := range chosen.ids {
-		err := h.Store.Assign(ctx, by, id, chosen.owner, chosen.ticket)
-		if dlq.KindOf(err) == dlq.KindNotFound && !chosen.single() {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		done++
-	}
-	to := ownerWord(chosen.owner)
-	flash := web.Flash{Tone: "good", Text: sentence("%s assigned to %s", documents(done), to)}
-	if chosen.owner != "" {
-		flash.LinkText, flash.Link = "All of "+to, entriesHref("status:open owner:"+dlq.QuoteValue(chosen.owner))
-	}
-	return flashBack(c, chosen, flash)
 }
 
 // doMany starts an operation, and leads to its page; a redrive of one document

@@ -77,7 +77,8 @@ var confirmLeads = map[dlq.OperationKind]string{
 	dlq.OperationExtend:     "It leaves the queue later than its source's policy says.",
 	dlq.OperationArchive:    "Out of the queue and of every count, unsolved. It stays searchable and can be restored.",
 	dlq.OperationRestore:    "Back to the queue, with at least 30 days in it or its source's whole time.",
-	actionAssign:            "It changes who looks after it, and nothing of the document.",
+	dlq.OperationAssign:     "It changes who looks after it, and nothing of the document.",
+	dlq.OperationDispose:    "No longer listed as needing a decision; still in every list and every count, and leaving when it would have left.",
 }
 
 var pastWords = map[dlq.OperationKind]string{
@@ -87,15 +88,12 @@ var pastWords = map[dlq.OperationKind]string{
 	dlq.OperationExtend:     "kept longer",
 	dlq.OperationArchive:    "archived",
 	dlq.OperationRestore:    "restored",
-	actionAssign:            "assigned",
+	dlq.OperationAssign:     "assigned",
+	dlq.OperationDispose:    "decided",
+	dlq.OperationProbe:      "asked about",
 }
 
-func actionLabel(kind dlq.OperationKind) string {
-	if kind == actionAssign {
-		return "Assign"
-	}
-	return actionWords[kind]
-}
+func actionLabel(kind dlq.OperationKind) string { return actionWords[kind] }
 
 func confirmTitle(f confirmFacts) string {
 	if f.choice.single() && len(f.entries) == 1 {
@@ -106,7 +104,7 @@ func confirmTitle(f confirmFacts) string {
 
 func deniedSentence(role dlq.Role, kind dlq.OperationKind) string {
 	verb := map[dlq.OperationKind]string{dlq.OperationRedrive: "redrive", dlq.OperationQuarantine: "quarantine", dlq.OperationRelease: "release", dlq.OperationExtend: "keep documents longer",
-		dlq.OperationArchive: "archive", dlq.OperationRestore: "restore", actionAssign: "assign"}[kind]
+		dlq.OperationArchive: "archive", dlq.OperationRestore: "restore", dlq.OperationAssign: "assign", dlq.OperationDispose: "set dispositions"}[kind]
 	return capital(string(role)) + "s cannot " + verb + "."
 }
 
@@ -168,6 +166,7 @@ func redriveConfirm(m *confirm.Model, f confirmFacts) {
 	if len(f.sources) == 1 {
 		m.Facts = append(m.Facts, components.KV{Key: "Runs there", Value: shownLine(runningWords(f.sources[0].running), 200)})
 	}
+	drawAsk(m, f)
 	if p.Skipped > 0 {
 		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: documents(p.Skipped) + firstWords(f) + " will be resolved without being sent.", Text: "Their keys are in the register of commits already."})
 	}
@@ -270,6 +269,7 @@ func modeInput(f confirmFacts) components.Input {
 		case m == dlq.ModeSource && f.preview.Copies[dlq.CopyHeld] > 0:
 			o.Hint += fmt.Sprintf(" %s a copy here that would not be used.", hasWords(f, f.preview.Copies[dlq.CopyHeld]))
 		}
+		o.Hint += saidRisks(f, m)
 		in.Options = append(in.Options, o)
 	}
 	return in
@@ -285,35 +285,31 @@ func hasWords(f confirmFacts, n int64) string {
 // actionConfirm is for everything but a redrive.
 func actionConfirm(m *confirm.Model, f confirmFacts) {
 	c := f.choice
-	able := f.count
-	if c.action != actionAssign {
-		able = 0
-		for _, status := range dlq.Statuses {
-			n := f.states[status]
-			why := stateWhy[c.action][status]
-			switch {
-			case n == 0:
-			case why == "":
-				able += n
-			default:
-				href := ""
-				if c.query != "" {
-					href = entriesHref(c.query + " status:" + string(status))
-				}
-				m.LeftOut = append(m.LeftOut, confirm.LeftOut{Count: grouped(n), Why: why, Href: href})
+	able := int64(0)
+	for _, status := range dlq.Statuses {
+		n := f.states[status]
+		why := stateWhy[c.action][status]
+		switch {
+		case n == 0:
+		case why == "":
+			able += n
+		default:
+			href := ""
+			if c.query != "" {
+				href = entriesHref(c.query + " status:" + string(status))
 			}
+			m.LeftOut = append(m.LeftOut, confirm.LeftOut{Count: grouped(n), Why: why, Href: href})
 		}
 	}
 	if able == 0 {
 		return
 	}
-	if c.action == actionAssign && c.query != "" {
-		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: "Documents are assigned one by one or by ticking them.", Text: "All that share a defect are assigned on the page of their cohort."})
-		return
-	}
 	label := actionLabel(c.action)
 	if !c.single() {
 		label += " " + grouped(able)
+	}
+	if c.action == dlq.OperationDispose {
+		label = "Set it on " + documents(able)
 	}
 	form := confirmForm(f, label)
 	switch c.action {
@@ -321,7 +317,9 @@ func actionConfirm(m *confirm.Model, f confirmFacts) {
 		form.Inputs = append(form.Inputs, grantInput(f))
 	case dlq.OperationExtend:
 		form.Inputs = append(form.Inputs, daysInput(f))
-	case actionAssign:
+	case dlq.OperationDispose:
+		form.Inputs = append(form.Inputs, dispositionInputs(c.decided, f.faults, f.now)...)
+	case dlq.OperationAssign:
 		owner, ticket := c.owner, c.ticket
 		if owner == "" && ticket == "" && len(f.entries) == 1 {
 			owner, ticket = f.entries[0].Owner, f.entries[0].Ticket
@@ -330,7 +328,7 @@ func actionConfirm(m *confirm.Model, f confirmFacts) {
 			components.Input{Name: "owner", Label: "Owner", Value: owner, Suggestions: []string{f.by.Name}, Hint: "An address or a team. Empty takes it away.", Error: faultAt(f.faults, "/owner"), Autocomplete: "off"},
 			components.Input{Name: "ticket", Label: "Ticket", Value: ticket, Hint: "An id such as SEARCH-1182, or an https address, which becomes a link.", Error: faultAt(f.faults, "/ticket"), Autocomplete: "off"})
 	}
-	if c.action != actionAssign {
+	if !c.mayBeUnreasoned() {
 		form.Inputs = append(form.Inputs, reasonInput(f))
 	}
 	if c.action == dlq.OperationArchive {
@@ -346,6 +344,8 @@ var stateWhy = map[dlq.OperationKind]map[dlq.Status]string{
 	dlq.OperationRelease:    {dlq.StatusParked: "not in quarantine", dlq.StatusRedriving: "not in quarantine", dlq.StatusArchived: "in the archive; restore them instead", dlq.StatusResolved: "resolved already", dlq.StatusErased: "erased"},
 	dlq.OperationExtend:     {dlq.StatusArchived: "in the archive; restore them first", dlq.StatusResolved: "resolved already", dlq.StatusErased: "erased"},
 	dlq.OperationArchive:    {dlq.StatusRedriving: "on their way to the pipeline", dlq.StatusArchived: "in the archive already", dlq.StatusResolved: "resolved already", dlq.StatusErased: "erased"},
+	dlq.OperationAssign:     {dlq.StatusErased: "erased"},
+	dlq.OperationDispose:    {dlq.StatusResolved: "resolved already", dlq.StatusErased: "erased"},
 	dlq.OperationRestore:    {dlq.StatusParked: "in the queue already", dlq.StatusRedriving: "on their way to the pipeline", dlq.StatusQuarantined: "in quarantine; release them instead", dlq.StatusResolved: "resolved already", dlq.StatusErased: "erased"},
 }
 
@@ -356,6 +356,9 @@ func confirmForm(f confirmFacts, submit string) components.Form {
 	values := f.choice.values()
 	values.Del("mode")
 	values.Del("grant")
+	for name := range f.choice.markFields() {
+		values.Del(name) // is an input of the form
+	}
 	for _, name := range sortedKeys(values) {
 		for _, v := range values[name] {
 			form.Fields = append(form.Fields, components.Field{Name: name, Value: v})

@@ -38,6 +38,18 @@ func newDispose(of disposable, standing dlq.Decided, refused *refusedDisposition
 		asked, date = refused.asked, refused.date
 		faults, _ = faultsOf(refused.err)
 	}
+	return confirm.Model{
+		Title:  "Set a disposition: " + of.title,
+		Lead:   of.noun + " is no longer listed as needing a decision. It stays in every list and every count, and expires as before.",
+		Cancel: components.Link{Text: "Cancel", Href: of.href},
+		Form: &components.Form{ID: "dispose", Action: of.href + "/dispose", Submit: "Set", Tone: components.Primary, Fields: []components.Field{{Name: "asked", Value: "1"}},
+			Inputs: append(dispositionFields(asked, date, faults, now),
+				components.Input{Name: "reason", Label: "Reason", Kind: components.InputArea, Value: asked.Reason, Rows: 2, Hint: "It may be empty. It stands under Activity.", Error: faultAt(faults, "/reason")})},
+	}
+}
+
+// dispositionFields ask what is decided, and for how long.
+func dispositionFields(asked dlq.NewDisposition, date string, faults []dlq.Fault, now time.Time) []components.Input {
 	kinds := components.Input{Name: "disposition", Label: "What it needs", Kind: components.InputRadio, Required: true, Error: faultAt(faults, "/disposition")}
 	for _, d := range dlq.Dispositions {
 		words := dispositionWords[d]
@@ -56,14 +68,6 @@ func newDispose(of disposable, standing dlq.Decided, refused *refusedDisposition
 		}
 		ends.Options = append(ends.Options, o)
 	}
-	return confirm.Model{
-		Title:  "Set a disposition: " + of.title,
-		Lead:   of.noun + " is no longer listed as needing a decision. It stays in every list and every count, and expires as before.",
-		Cancel: components.Link{Text: "Cancel", Href: of.href},
-		Form: &components.Form{ID: "dispose", Action: of.href + "/dispose", Submit: "Set", Tone: components.Primary, Fields: []components.Field{{Name: "asked", Value: "1"}},
-			Inputs: []components.Input{kinds, ends,
-				{Name: "date", Label: "Date", Kind: components.InputDate, Value: date, Min: now.UTC().AddDate(0, 0, 1).Format(time.DateOnly), Hint: "Where it lasts until a date: from then on it needs a decision again.", Error: faultAt(faults, "/date")},
-				{Name: "reason", Label: "Reason", Kind: components.InputArea, Value: asked.Reason, Rows: 2, Hint: "It may be empty. It stands under Activity.", Error: faultAt(faults, "/reason")},
-			}},
-	}
+	return []components.Input{kinds, ends,
+		{Name: "date", Label: "Date", Kind: components.InputDate, Value: date, Min: now.UTC().AddDate(0, 0, 1).Format(time.DateOnly), Hint: "Where it lasts until a date: from then on it needs a decision again.", Error: faultAt(faults, "/date")}}
 }

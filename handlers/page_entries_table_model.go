@@ -164,14 +164,15 @@ func entryBulk(l entryList) components.Bulk {
 		b.Why = roleCannot(l.by.Role)
 	}
 	if l.by.May(dlq.MayNote) {
-		assign := bulkAction("/confirm", actionAssign, "Assign")
-		assign.Key = "a"
-		b.Actions = append(b.Actions, assign)
+		b.Actions = append(b.Actions, bulkAction("/confirm", dlq.OperationAssign, actionWords[dlq.OperationAssign]))
+		if slices.ContainsFunc(statusesOf(l.query), dlq.Status.Open) {
+			b.Actions = append(b.Actions, bulkAction("/confirm", dlq.OperationDispose, actionWords[dlq.OperationDispose]))
+		}
 	}
 	return b
 }
 
-var bulkKeys = map[dlq.OperationKind]string{dlq.OperationQuarantine: "q", dlq.OperationExtend: "e"}
+var bulkKeys = map[dlq.OperationKind]string{dlq.OperationQuarantine: "q", dlq.OperationExtend: "e", dlq.OperationAssign: "a"}
 
 // bulkAction is one button of the bar. The action stands in the path, because a
 // form that asks by GET drops the query of its address.

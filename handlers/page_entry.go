@@ -69,6 +69,9 @@ func (h *Handlers) entryFacts(ctx context.Context, by dlq.Actor, e dlq.Entry, at
 	if f.cohort, err = h.Store.Cohort(ctx, by, e.CohortID); err != nil && dlq.KindOf(err) != dlq.KindNotFound {
 		return f, err
 	}
+	if f.proof, err = h.Store.ProofOfEntry(ctx, by, f.cohort, e); err != nil {
+		return f, err
+	}
 	if f.failed, err = h.Store.Attempt(ctx, e.EvidenceID); err != nil {
 		return f, err
 	}

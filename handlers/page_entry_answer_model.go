@@ -38,7 +38,9 @@ func answerOf(f entryFacts) entry.Answer {
 	if a, cannot := cannotRedrive(f); cannot {
 		return a
 	}
-	return parkedAnswer(f)
+	a := parkedAnswer(f)
+	a.Why = strings.TrimSpace(a.Why + " " + entryProofSentence(f.proof))
+	return a
 }
 
 // resolvedAnswer says what the replay proved that resolved it, where one did.

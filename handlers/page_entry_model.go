@@ -19,6 +19,7 @@ type entryFacts struct {
 	source   dlq.Source
 	running  dlq.Running
 	cohort   dlq.Cohort    // only its id is certain to be there
+	proof    dlq.Proof     // of documents like it
 	failed   dlq.Attempt   // the current evidence, with its long texts
 	looked   dlq.Attempt   // the attempt whose trace is shown, with its long texts
 	attempts []dlq.Attempt // newest first, at most attemptsRead
@@ -135,6 +136,9 @@ func entryHeadFacts(f entryFacts) []components.Fact {
 	if e.SameFailures > 0 {
 		facts = append(facts, components.Fact{Text: sameFailureWords(e.SameFailures, f.source.Policy.PoisonThreshold), Href: "#attempts"})
 	}
+	if fact := entryProofFact(f); fact.Text != "" {
+		facts = append(facts, fact)
+	}
 	if e.Granted {
 		facts = append(facts, components.Fact{Text: "one more replay allowed", Tone: components.Held})
 	}
@@ -178,7 +182,7 @@ func entryActions(f entryFacts) (actions, more []components.Action, cannot strin
 		return components.Action{Label: label, Href: confirmEntryHref(kind, id, back), Key: key, Tone: tone}
 	}
 	if f.by.May(dlq.MayNote) && e.Status != dlq.StatusErased {
-		more = append(more, do("Assign", actionAssign, "a", components.Plain))
+		more = append(more, do("Assign", dlq.OperationAssign, "a", components.Plain))
 	}
 	if f.by.May(dlq.MayNote) && e.Status.Open() {
 		more = append(more, components.Action{Label: "Set a disposition", Href: back + "/dispose"})

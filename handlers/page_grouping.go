@@ -66,13 +66,14 @@ func (h *Handlers) fillGrouping(ctx context.Context, f *cohortFacts) error {
 // cohortSplitPage shows by what a cohort could be split, and which values its
 // documents have.
 func (h *Handlers) cohortSplitPage(c echo.Context) error {
-	return h.renderSplit(c, http.StatusOK, splitTyped{by: c.QueryParam("by")}, nil)
+	return h.renderSplit(c, http.StatusOK, splitTyped{by: c.QueryParam("by"), out: outOf(c.QueryParams()), together: len(c.QueryParams()["out"]) > 1}, nil)
 }
 
 // splitTyped is what a person chose on the page of a split.
 type splitTyped struct {
 	by       string
 	values   []string
+	out      []string // hashes of values that the address ticks
 	together bool
 	grouping int64
 	reason   string

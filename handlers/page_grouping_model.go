@@ -162,6 +162,9 @@ func newSplitPage(f splitFacts) view.Model {
 		m.Empty = &components.Empty{Title: "Nothing tells its documents apart", Text: "Message template, deeper frames, failed rules, content type and versions are the same in all that were looked at.", Links: []components.Link{{Text: "Back to the cohort", Href: href}}}
 		return m
 	}
+	if f.typed.by != "" && f.typed.by != chosen.By.String() {
+		m.Notices = append(m.Notices, components.Notice{Tone: components.Info, Title: "The documents that are open now are alike in what you asked for.", Text: "They can be told apart by what is chosen below."})
+	}
 	for _, a := range f.attributes {
 		m.Choices = append(m.Choices, components.Chip{Text: sentenceStart(a.By.Words()), Count: grouped(len(a.Values)), Href: href + "/split?by=" + url.QueryEscape(a.By.String()), On: a.By == chosen.By})
 	}
@@ -170,8 +173,8 @@ func newSplitPage(f splitFacts) view.Model {
 		wrong[fault.Pointer] = sentence("%s", fault.Detail)
 	}
 	values := components.Input{Kind: components.InputChecks, Name: "value", Label: "Goes out", Error: wrong["/values"]}
-	for _, v := range chosen.Values[:min(len(chosen.Values), dlq.MostSplitValues)] {
-		values.Options = append(values.Options, components.Option{Value: v.Text, Text: shownLine(splitWords(v.Text), 300), Hint: documents(v.Documents), On: slices.Contains(f.typed.values, v.Text)})
+	for _, v := range f.typed.splitOptions(chosen.Values) {
+		values.Options = append(values.Options, components.Option{Value: v.Text, Text: shownLine(splitWords(v.Text), 300), Hint: documents(v.Documents), On: f.typed.ticked(v.Text)})
 	}
 	m.Note = splitNote(f, *chosen)
 	grouping := f.grouping.State

@@ -66,7 +66,9 @@ func (h *Handlers) cohortLive(c echo.Context) error {
 		}
 		f.prove.csrf, f.prove.past = h.Sessions.CSRFToken(c), pastLinks(f)
 		live := liveOf(f.prove, cohortHref(found.ID), cohortRegions)
-		return []templ.Component{cohort.ProveRegion(newProve(f.prove), live), cohort.FactsRegion(cohortHeadFacts(f)), cohort.ReplaysRegion(newReplays(f))}, live.URL != "", nil
+		regions := []templ.Component{cohort.ProveRegion(newProve(f.prove), live), cohort.FactsRegion(cohortHeadFacts(f)), cohort.ReplaysRegion(newReplays(f))}
+		apart, err := h.separatesLive(ctx, &f)
+		return append(regions, apart...), live.URL != "", err
 	})
 }
 

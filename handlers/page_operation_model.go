@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,11 +23,14 @@ type operationFacts struct {
 	leftOut   map[dlq.LeftOut]int64
 	outcomes  map[dlq.OutcomeResult]int64
 	items     []operationItem
-	choice    itemChoice  // which items are shown
-	after     int64       // the position before the first item
-	more      bool        // items follow
-	prove     *proveFacts // of a redrive in steps; nil for any other
-	hidden    int         // items of sources that the viewer may not see
+	choice    itemChoice            // which items are shown
+	after     int64                 // the position before the first item
+	more      bool                  // items follow
+	prove     *proveFacts           // of a redrive in steps; nil for any other
+	readings  map[dlq.Reading]int64 // of one that asks the sources
+	stuck     []stuckChoice         // of an ended redrive
+	arrived   int64                 // match its filter now and are not in it; -1: not counted
+	hidden    int                   // items of sources that the viewer may not see
 	paused    string
 	by        dlq.Actor
 	csrf      string
@@ -68,7 +72,11 @@ func newOperationPage(f operationFacts) operation.Model {
 		m.Empty = &components.Empty{Title: "No item here", Text: "No document of this operation is in that state now.", Links: []components.Link{{Text: "All items", Href: itemsHref(o.ID, itemChoice{}, 0)}}}
 	}
 	m.Pager = itemsPager(f)
-	m.Again = operationAgain(f)
+	m.Again, m.Stuck = operationAgain(f), operationStuck(f)
+	m.Terms = slices.Insert(m.Terms, len(m.Terms)-1, arrivedTerm(f)...)
+	if o.Kind == dlq.OperationProbe {
+		newAskedPage(&m, f)
+	}
 	return m
 }
 
@@ -104,6 +112,7 @@ func operationCounts(f operationFacts) []components.Stat {
 	if o.Kind != dlq.OperationRedrive {
 		of(dlq.ItemWaiting)
 		add(o.Counts[dlq.ItemSettled], "done", itemChoice{state: dlq.ItemSettled}, components.Good)
+		out = append(out, askedCounts(f)...)
 	} else {
 		if o.Counts[dlq.ItemWaiting] > 0 {
 			of(dlq.ItemWaiting)
@@ -132,6 +141,8 @@ func operationWhy(f operationFacts) string {
 	o := f.operation
 	way := underWayWords(o)
 	switch {
+	case o.State == dlq.OperationCancelled:
+		return strings.TrimSpace(sentence("%s", web.VisibleText(o.Why)) + " " + cancelledSplit(o))
 	case o.Why != "":
 		return strings.TrimSpace(sentence("%s", web.VisibleText(o.Why)) + " " + way)
 	case o.State == dlq.OperationRunning && o.Kind == dlq.OperationRedrive && f.paused != "":
@@ -190,30 +201,16 @@ func operationActions(f operationFacts) []components.Action {
 	o := f.operation
 	href := operationHref(o.ID)
 	var out []components.Action
-	if o.State == dlq.OperationRunning && f.by.May(dlq.MayPause) {
+	if o.State == dlq.OperationRunning && mayMove(f.by, o, dlq.OperationPaused) {
 		out = append(out, components.Action{Label: "Pause", Href: href + "/pause", Why: "What is in flight keeps its outcome; nothing more is sent"})
 	}
-	if (o.State == dlq.OperationPaused || o.State == dlq.OperationStopped) && f.by.May(dlq.MayDecide) {
+	if (o.State == dlq.OperationPaused || o.State == dlq.OperationStopped) && mayMove(f.by, o, dlq.OperationRunning) {
 		out = append(out, components.Action{Label: "Go on", Href: href + "/resume", Tone: components.Primary})
 	}
-	if !o.State.Ended() && o.State != dlq.OperationPreparing && f.by.May(dlq.MayDecide) {
+	if !o.State.Ended() && o.State != dlq.OperationPreparing && mayMove(f.by, o, dlq.OperationCancelled) {
 		out = append(out, components.Action{Label: "Cancel", Href: href + "/cancel", Why: "Frees every document that was not sent yet; what was sent keeps its outcome"})
 	}
 	return out
-}
-
-// operationAgain leads to a redrive of what is still stuck of this one.
-func operationAgain(f operationFacts) *components.Action {
-	o := f.operation
-	if o.Kind != dlq.OperationRedrive || !o.State.Ended() || !f.by.May(dlq.MayDecide) {
-		return nil
-	}
-	n := f.outcomes[dlq.OutcomeFailed] + f.outcomes[dlq.OutcomeUndelivered] + f.outcomes[dlq.OutcomeNoOutcome] + f.outcomes[dlq.OutcomeUnattributed] + o.Counts[dlq.ItemCancelled]
-	if n == 0 {
-		return nil
-	}
-	return &components.Action{Label: "Redrive what is still stuck of it", Href: confirmHref(dlq.OperationRedrive, "operation:"+o.ID+" status:parked", -1, operationHref(o.ID)), Tone: components.Plain,
-		Why: "Those that failed, were not delivered or were cancelled, and are parked now"}
 }
 
 // operationTerms is what was asked for.
@@ -255,6 +252,7 @@ func operationTerms(o dlq.Operation) []components.KV {
 	case dlq.OperationRelease:
 		terms = append(terms, components.KV{Key: "How", Value: components.PlainText(map[dlq.Grant]string{dlq.GrantOne: "one more replay", dlq.GrantReset: "counted anew"}[o.Grant])})
 	}
+	terms = append(terms, markTerms(o)...)
 	return append(terms, components.KV{Key: "Its id", Value: components.PlainText(o.ID), Mono: true, Copy: true})
 }
 

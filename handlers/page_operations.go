@@ -87,6 +87,11 @@ func (h *Handlers) operationPage(c echo.Context) error {
 	if f.paused, err = h.Store.Paused(ctx); err != nil {
 		return err
 	}
+	if o.Kind == dlq.OperationProbe {
+		if f.readings, err = h.Store.ReadingCounts(ctx, o.ID); err != nil {
+			return err
+		}
+	}
 	if err := h.fillProve(ctx, by, &f); err != nil {
 		return err
 	}
@@ -96,6 +101,9 @@ func (h *Handlers) operationPage(c echo.Context) error {
 		return web.RenderPage(c, http.StatusOK, progress, progress)
 	}
 	if err := h.readItems(c, &f); err != nil {
+		return err
+	}
+	if err := h.readRest(ctx, &f); err != nil {
 		return err
 	}
 	frame, err := h.layout(c, operationTitle(o), "", components.Link{Text: "Operations", Href: "/operations"}, components.Link{Text: operationTitle(o)})
@@ -176,6 +184,9 @@ func (h *Handlers) operationMove(to dlq.OperationState) echo.HandlerFunc {
 		by, _ := web.ActorOf(c)
 		o, err := h.visibleOperation(ctx, by, c.Param("id"))
 		if err != nil {
+			return err
+		}
+		if err := checkMove(by, o, to); err != nil {
 			return err
 		}
 		reason, err := formText(c, "reason", reasonMost)

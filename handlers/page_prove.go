@@ -21,7 +21,7 @@ import (
 const queryMost = 20_000
 
 // cohortRegions are those of a cohort's page that a redrive moves.
-const cohortRegions = cohort.ProveID + " " + cohort.FactsID + " " + cohort.ReplaysID
+const cohortRegions = cohort.ProveID + " " + cohort.FactsID + " " + cohort.ReplaysID + " " + cohort.SeparatesID
 
 // cohortProve reads what the bar of a cohort is made from.
 func (h *Handlers) cohortProve(ctx context.Context, by dlq.Actor, c dlq.Cohort, known knownSources, paused string) (proveFacts, error) {

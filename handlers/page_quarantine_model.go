@@ -105,7 +105,7 @@ func quarantineBulk(f quarantineFacts) components.Bulk {
 	for _, kind := range []dlq.OperationKind{dlq.OperationRelease, dlq.OperationExtend, dlq.OperationArchive} {
 		b.Actions = append(b.Actions, components.Action{Label: actionWords[kind], Href: "/confirm/" + string(kind)})
 	}
-	b.Actions = append(b.Actions, components.Action{Label: "Assign", Href: "/confirm/" + string(actionAssign)})
+	b.Actions = append(b.Actions, components.Action{Label: "Assign", Href: "/confirm/" + string(dlq.OperationAssign)})
 	return b
 }
 
@@ -177,7 +177,7 @@ func quarantineActions(e dlq.Entry, by dlq.Actor) []components.Action {
 		out = append(out, one, reset, do("Keep longer", dlq.OperationExtend, "e"), do("Archive", dlq.OperationArchive, ""))
 	}
 	if by.May(dlq.MayNote) {
-		out = append(out, do("Assign", actionAssign, "a"))
+		out = append(out, do("Assign", dlq.OperationAssign, "a"))
 	}
 	return out
 }

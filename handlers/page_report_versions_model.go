@@ -27,7 +27,7 @@ func newVersionReport(f versionReportFacts, now time.Time) reports.Versions {
 	m := reports.Versions{Months: []string{"earlier"}, Frame: reports.Frame{
 		Title:  "Versions",
 		Lead:   what + ", by the versions that they failed under and the month in which they first failed. Results of low confidence are no failures and not in it. As of " + now.UTC().Format("2 Jan 2006 15:04") + " UTC.",
-		Action: versionsReportPath, Filters: versionReportFilters(f, now),
+		Action: versionsReportPath, Kinds: reportKinds(versionsReportPath), Filters: versionReportFilters(f, now),
 		Files: []components.Link{{Text: "CSV", Href: a.address(versionsReportPath+".csv", "", "")}},
 	}}
 	if f.more {
@@ -169,20 +169,7 @@ func versionReportFilters(f versionReportFacts, now time.Time) []components.Inpu
 		}
 	}
 	slices.SortFunc(owners[1:], func(x, y components.Option) int { return strings.Compare(x.Value, y.Value) })
-	last := monthStart(now)
-	if a.to.After(last) {
-		last = a.to
-	}
-	var months []components.Option
-	for m, n := last, 0; n < 2*reportMonthsMost; m, n = m.AddDate(0, -1, 0), n+1 {
-		months = append(months, components.Option{Value: m.Format("2006-01"), Label: m.Format("Jan 2006")})
-	}
-	for _, asked := range []time.Time{a.to, a.from} {
-		value := asked.Format("2006-01")
-		if !slices.ContainsFunc(months, func(o components.Option) bool { return o.Value == value }) {
-			months = append(months, components.Option{Value: value, Label: asked.Format("Jan 2006")})
-		}
-	}
+	months := monthOptions(now, a.to, a.to, a.to, a.from)
 	of, running := "stuck", a.running
 	if a.all {
 		of = "all"

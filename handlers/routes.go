@@ -147,15 +147,15 @@ func (h *Handlers) apiRoutes() []route {
 		{token, http.MethodDelete, "/api/v1/views/:id", dlq.MayNote, h.deleteView, nil},
 
 		{token, post, "/api/v1/redrives", dlq.MayDecide, h.redrive, nil},
-		{token, post, "/api/v1/operations", dlq.MayDecide, h.startOperation, nil},
+		{token, post, "/api/v1/operations", dlq.MayNote, h.startOperation, nil},
 		{token, get, "/api/v1/operations", dlq.MaySee, h.listOperations, nil},
 		{token, get, "/api/v1/operations/:id", dlq.MaySee, h.showOperation, nil},
 		{token, get, "/api/v1/operations/:id/items", dlq.MaySee, h.listItems, nil},
-		{token, post, "/api/v1/operations/:id/pause", dlq.MayPause, h.moveOperation(dlq.OperationPaused), nil},
-		{token, post, "/api/v1/operations/:id/resume", dlq.MayDecide, h.moveOperation(dlq.OperationRunning), nil},
+		{token, post, "/api/v1/operations/:id/pause", dlq.MayNote, h.moveOperation(dlq.OperationPaused), nil},
+		{token, post, "/api/v1/operations/:id/resume", dlq.MayNote, h.moveOperation(dlq.OperationRunning), nil},
 		{token, post, "/api/v1/operations/:id/next", dlq.MayDecide, h.nextStep, nil},
 		{token, post, "/api/v1/operations/:id/go-on", dlq.MayDecide, h.goOn, nil},
-		{token, post, "/api/v1/operations/:id/cancel", dlq.MayDecide, h.moveOperation(dlq.OperationCancelled), nil},
+		{token, post, "/api/v1/operations/:id/cancel", dlq.MayNote, h.moveOperation(dlq.OperationCancelled), nil},
 		{token, post, "/api/v1/pause", dlq.MayPause, h.pauseAll, nil},
 		{token, post, "/api/v1/resume", dlq.MayPause, h.resumeAll, nil},
 
@@ -168,6 +168,8 @@ func (h *Handlers) apiRoutes() []route {
 		{token, post, "/api/v1/sources/:name/resume", dlq.MayPause, h.pauseSource(false), nil},
 		{token, get, "/api/v1/reports/versions", dlq.MaySee, h.versionReport, nil},
 		{token, get, "/api/v1/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
+		{token, get, "/api/v1/reports/redrives", dlq.MaySee, h.redriveReport, nil},
+		{token, get, "/api/v1/reports/redrives.csv", dlq.MaySee, h.redriveReportCSV, nil},
 		{token, get, "/api/v1/alerts", dlq.MaySee, h.listAlerts, nil},
 		{token, get, "/api/v1/audit", dlq.MayAudit, h.listAudit, nil},
 	}

@@ -79,15 +79,16 @@ func (h *Handlers) pageRoutes() []route {
 		{session, post, "/confirm", dlq.MaySee, h.confirmPage, nil},
 		{session, get, "/confirm/:action", dlq.MaySee, h.confirmPage, nil},
 		{session, post, "/confirm/do", dlq.MayNote, h.confirmDo, nil},
+		{session, post, "/confirm/ask", dlq.MayNote, h.confirmAsk, nil},
 
 		{session, get, "/operations", dlq.MaySee, h.operationsPage, nil},
 		{session, get, "/operations/:id", dlq.MaySee, h.operationPage, nil},
 		{session, get, "/operations/:id/live", dlq.MaySee, h.operationLive, nil},
 		{session, post, "/operations/:id/next", dlq.MayDecide, h.operationNext, nil},
 		{session, post, "/operations/:id/go-on", dlq.MayDecide, h.operationGoOn, nil},
-		{session, post, "/operations/:id/pause", dlq.MayPause, h.operationMove(dlq.OperationPaused), nil},
-		{session, post, "/operations/:id/resume", dlq.MayDecide, h.operationMove(dlq.OperationRunning), nil},
-		{session, post, "/operations/:id/cancel", dlq.MayDecide, h.operationMove(dlq.OperationCancelled), nil},
+		{session, post, "/operations/:id/pause", dlq.MayNote, h.operationMove(dlq.OperationPaused), nil},
+		{session, post, "/operations/:id/resume", dlq.MayNote, h.operationMove(dlq.OperationRunning), nil},
+		{session, post, "/operations/:id/cancel", dlq.MayNote, h.operationMove(dlq.OperationCancelled), nil},
 		{session, post, "/pause", dlq.MayPause, h.everythingPause(true), nil},
 		{session, post, "/resume", dlq.MayPause, h.everythingPause(false), nil},
 
@@ -109,6 +110,8 @@ func (h *Handlers) pageRoutes() []route {
 		{session, get, "/reports", dlq.MaySee, h.reportsPage, nil},
 		{session, get, "/reports/versions", dlq.MaySee, h.versionReportPage, nil},
 		{session, get, "/reports/versions.csv", dlq.MaySee, h.versionReportCSV, nil},
+		{session, get, "/reports/redrives", dlq.MaySee, h.redriveReportPage, nil},
+		{session, get, "/reports/redrives.csv", dlq.MaySee, h.redriveReportCSV, nil},
 
 		{session, get, "/alerts", dlq.MaySee, h.alertsPage, nil},
 		{session, post, "/alerts/:id/acknowledge", dlq.MayPause, h.alertAcknowledge, nil},

@@ -121,6 +121,8 @@ var leftOutWords = map[dlq.LeftOut]string{
 	dlq.LeftCannotTellChanged: "cannot tell if it changed at its source",
 	dlq.LeftState:             "its state does not allow it",
 	dlq.LeftPastLimit:         "past the longest time its source keeps a document",
+	dlq.LeftDatePassed:        "the date that it was to last until had passed",
+	dlq.LeftNoProbe:           "its source cannot be asked; it has no probe",
 }
 
 // actionWords name what an operation does, as the verb of a button.
@@ -131,6 +133,9 @@ var actionWords = map[dlq.OperationKind]string{
 	dlq.OperationExtend:     "Keep longer",
 	dlq.OperationArchive:    "Archive",
 	dlq.OperationRestore:    "Restore",
+	dlq.OperationAssign:     "Assign",
+	dlq.OperationDispose:    "Set a disposition",
+	dlq.OperationProbe:      "Ask the source",
 }
 
 // operationStateTags are where an operation stands.

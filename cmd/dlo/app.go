@@ -36,6 +36,7 @@ type App struct {
 	listener net.Listener
 	server   *web.Server
 	runner   *redrive.Runner
+	asker    *redrive.Asker
 	sweeper  *sweep.Runner
 	checker  *sweep.Runner // asks the indexes of sources, which may take its time
 	indexer  *sweep.TextIndexer
@@ -92,7 +93,8 @@ func (a *App) wire() error {
 	a.runner = redrive.NewRunner(redrive.Options{Store: redrives, Sender: sender,
 		Payloads: payloads, Links: links, Prober: prober, Reading: probe.Read, Clock: time.Now, Owner: owner(), ReplyTo: a.base.JoinPath("api", "v1", "outcomes").String(), Grace: 10 * time.Second,
 		Report: func(err error) { a.log.Error("redrives", "error", err) }})
-	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep}
+	a.asker = &redrive.Asker{Store: store, Prober: prober, Reading: probe.Read, Clock: time.Now, Report: func(err error) { a.log.Error("questions to sources", "error", err) }}
+	a.sweeper = &sweep.Runner{Steps: sweepSteps(a.stores), Clock: time.Now, Report: a.reportSweep, Swept: store}
 	a.checker = &sweep.Runner{Steps: []sweep.Step{sweep.IndexCheck(store, prober, time.Now, a.runner.Wake)}, Clock: time.Now, Report: a.reportSweep}
 	a.indexer = &sweep.TextIndexer{Store: store, Report: func(err error) { a.log.Error("text index", "error", err) }}
 	a.regroup = regroup.NewRunner(store, func(err error) { a.log.Error("grouping", "error", err) })
@@ -127,6 +129,7 @@ func (a *App) run(ctx context.Context) error {
 	defer stop()
 	var background sync.WaitGroup
 	background.Go(func() { a.runner.Run(work) })
+	background.Go(func() { a.asker.Run(work) })
 	background.Go(func() { a.sweeper.Run(work) })
 	background.Go(func() { a.checker.Run(work) })
 	background.Go(func() { a.indexer.Run(work) })
@@ -190,6 +193,10 @@ func databaseSteps(s *stores) []sweep.Step {
 		sweep.Text(s.db),
 		sweep.Dispositions(s.db),
 		sweep.Verdicts(s.db),
+		sweep.Forget("preparations that were cut off", func(ctx context.Context, now time.Time) (int, error) {
+			n, err := s.db.VoidAbandoned(ctx, now.Add(-10*time.Minute))
+			return int(n), err
+		}),
 		sweep.Forget("alerts that are over", func(ctx context.Context, _ time.Time) (int, error) { return s.db.ResolveOverAlerts(ctx) }),
 		sweep.Forget("secrets that were replaced", func(ctx context.Context, _ time.Time) (int, error) { return s.db.EndOverlaps(ctx) }),
 		sweep.Forget("sessions and login tries", func(ctx context.Context, now time.Time) (int, error) {

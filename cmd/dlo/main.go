@@ -22,6 +22,11 @@ type commands struct {
 	User    userCommand    `cmd:"" help:"Add and change people."`
 	Token   tokenCommand   `cmd:"" help:"Create, list and revoke tokens of programs."`
 	Source  sourceCommand  `cmd:"" help:"Apply and show the policies of sources."`
+	List    listCommand    `cmd:"" help:"List documents, and say how many match."`
+	Show    showCommand    `cmd:"" help:"Show a document, a cohort or an operation."`
+	Redrive redriveCommand `cmd:"" help:"Send documents back to their pipelines; the server carries it on."`
+	Pause   pauseCommand   `cmd:"" help:"Pause all redrives, those of a source, or one operation."`
+	Resume  resumeCommand  `cmd:"" help:"Resume all redrives, those of a source, or one operation."`
 	Export  exportCommand  `cmd:"" help:"Write every document of a query to standard output, as NDJSON or CSV."`
 	Import  importCommand  `cmd:"" help:"Park the envelopes of files of NDJSON, as a pipeline would."`
 	Target  targetCommand  `cmd:"" help:"Check that a redrive target keeps its promises."`
@@ -40,7 +45,7 @@ func main() {
 	defer stop()
 	var c commands
 	parser, err := kong.New(&c, kong.Name("dlo"), kong.Description("Dead Letter Office: where documents wait that a pipeline could not process."),
-		kong.DefaultEnvars("DLO"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.DefaultEnvars("DLO"), kong.UsageOnError(), kong.Exit(exit), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fail(err)
 	}
@@ -63,4 +68,16 @@ func fail(err error) {
 		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
+}
+
+// exitUsage says that what was typed makes no sense; 1 is for what was refused.
+const exitUsage = 2
+
+// exit ends the program as kong wants, with the code that others use where the
+// command line could not be read.
+func exit(code int) {
+	if code > 1 {
+		code = exitUsage
+	}
+	os.Exit(code)
 }

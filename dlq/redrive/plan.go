@@ -66,7 +66,7 @@ type Planner struct {
 // what the person saw, or where the one entry is on its way in an operation that
 // the caller may not know of.
 func (p *Planner) Start(ctx context.Context, by dlq.Actor, req Request) (dlq.Operation, error) {
-	if !by.May(dlq.MayDecide) {
+	if !by.May(req.Kind.Needs()) {
 		return dlq.Operation{}, dlq.Errorf(dlq.KindForbidden, "you may not decide what becomes of documents here")
 	}
 	if err := req.check(p.Clock()); err != nil {

@@ -37,6 +37,12 @@ func TestRequestNamesEveryFault(t *testing.T) {
 		{"the way of going", redrive.Request{Kind: dlq.OperationRedrive, Entries: []string{"a"}, Reason: "r", Mode: "fast", Rate: -1, Concurrency: -1, Canary: []int{1, 0}, StopShare: 2}, "/mode /rate /concurrency /stop_share /canary"},
 		{"a release without a grant", redrive.Request{Kind: dlq.OperationRelease, Entries: []string{"a"}, Reason: "r"}, "/grant"},
 		{"an extension without an end", redrive.Request{Kind: dlq.OperationExtend, Entries: []string{"a"}, Reason: "r"}, "/days"},
+		{"a hold", redrive.Request{Kind: "hold", Entries: []string{"a"}, Reason: "r"}, "/kind"},
+		{"a question to the sources", redrive.Request{Kind: dlq.OperationProbe, Entries: []string{"a"}, Reason: "r"}, "/kind"},
+		{"a reason that no text can be", redrive.Request{Kind: dlq.OperationArchive, Entries: []string{"a"}, Reason: "a\x00b"}, "/reason"},
+		{"an owner that is no line", redrive.Request{Kind: dlq.OperationAssign, Entries: []string{"a"}, Reason: "r", Owner: "a\nb", Ticket: "javascript:x"}, "/owner /ticket"},
+		{"nothing decided", redrive.Request{Kind: dlq.OperationDispose, Entries: []string{"a"}, Reason: "r"}, "/disposition"},
+		{"waiting for nothing", redrive.Request{Kind: dlq.OperationDispose, Entries: []string{"a"}, Reason: "r", Disposition: &dlq.NewDisposition{Disposition: dlq.DispositionWaiting}}, "/until"},
 		{"an extension into the past", redrive.Request{Kind: dlq.OperationExtend, Entries: []string{"a"}, Reason: "r", Until: s.clock.Now()}, "/until"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,6 +32,9 @@ type Preview struct {
 	// Of those that go: what is held of their bytes. Under held, and under
 	// source, this is what the choice risks.
 	Copies map[dlq.CopyState]int64
+
+	Load Load // what of those that go will go downstream, as far as it is known
+	Said Said // what the sources said last of those that go
 }
 
 // candidatesAtOnce bounds one question to the store.
@@ -41,7 +44,7 @@ const candidatesAtOnce = 500
 // changes nothing. How many there are in all is the caller's to count. Between it
 // and the start anything may happen; that is what Expect is for.
 func PreviewOf(ctx context.Context, store PreviewStore, by dlq.Actor, req Request) (Preview, error) {
-	p := Preview{LeftOut: map[dlq.LeftOut]int64{}, Copies: map[dlq.CopyState]int64{}}
+	p := Preview{LeftOut: map[dlq.LeftOut]int64{}, Copies: map[dlq.CopyState]int64{}, Said: Said{Readings: map[dlq.Reading]int64{}}}
 	members := distinct(req.Entries)
 	if req.Query != "" {
 		q, bad := dlq.ParseQuery(req.Query)
@@ -86,5 +89,7 @@ func (p *Preview) count(c dlq.Candidate) {
 	default:
 		p.Goes++
 		p.Copies[c.Copy]++
+		p.Load.add(c)
+		p.Said.add(c)
 	}
 }

@@ -47,6 +47,11 @@ type Request struct {
 	Days  int       // of an extension, or else a date
 	Until time.Time // of an extension
 	Grant dlq.Grant // of a release
+
+	Owner, Ticket string              // of an assignment; empty takes away
+	Disposition   *dlq.NewDisposition // of a disposition; the zero value takes off what stands
+
+	asks bool // it only asks the sources; see Planner.Ask
 }
 
 // DefaultCanary are the sizes of the steps in which a query is redriven before the
@@ -59,9 +64,7 @@ func (r Request) check(now time.Time) error {
 	add := func(pointer, format string, args ...any) {
 		faults = append(faults, dlq.Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
-	if !r.Kind.Valid() {
-		add("/kind", "redrive, quarantine, release, extend, archive or restore expected")
-	}
+	faults = append(faults, r.checkKind()...)
 	switch {
 	case len(r.Entries) == 0 && r.Query == "":
 		add("/entries", "entries or a query expected")
@@ -81,6 +84,7 @@ func (r Request) check(now time.Time) error {
 	}
 	faults = append(faults, r.checkRedrive()...)
 	faults = append(faults, r.checkAction(now)...)
+	faults = append(faults, r.checkMarks(now)...)
 	if len(faults) > 0 {
 		return dlq.Invalid("the request was not understood; nothing was done", faults...)
 	}
@@ -136,6 +140,8 @@ func (r Request) operation(by dlq.Actor) dlq.Operation {
 	if canary == nil && r.Kind == dlq.OperationRedrive && r.Query != "" {
 		canary = DefaultCanary
 	}
-	return dlq.Operation{Kind: r.Kind, Query: r.Query, Expect: r.Expect, Reason: r.Reason, Actor: by, Mode: r.Mode, AcceptUnknown: r.AcceptUnknown,
+	o := dlq.Operation{Kind: r.Kind, Query: r.Query, Expect: r.Expect, Reason: r.Reason, Actor: by, Mode: r.Mode, AcceptUnknown: r.AcceptUnknown,
 		Concurrency: r.Concurrency, Rate: r.Rate, Canary: canary, GoOn: r.GoOn, StopShare: r.StopShare, PauseShare: r.PauseShare, Returns: r.Returns, Days: r.Days, Until: r.Until, Grant: r.Grant}
+	r.mark(&o)
+	return o
 }

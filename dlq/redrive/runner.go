@@ -259,7 +259,7 @@ func (r *Runner) step(ctx context.Context) (int, error) {
 	did := 0
 	var errs []error
 	for _, o := range operations {
-		if o.State != dlq.OperationRunning {
+		if o.State != dlq.OperationRunning || o.Kind == dlq.OperationProbe {
 			continue
 		}
 		n, err := r.stepOne(ctx, o)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dlo/connectors/payload"
 	"dlo/db/dbtest"
 	"dlo/dlq"
 	"dlo/dlq/dlqtest"
@@ -22,11 +23,18 @@ type office struct {
 	*dbtest.DB
 	t          *testing.T
 	algorithms fingerprint.Algorithms
+	payloads   payload.Store
 	n          int
 }
 
 func newOffice(t *testing.T) *office {
-	return &office{DB: dbtest.Open(t), t: t, algorithms: fingerprint.Shipped}
+	t.Helper()
+	payloads, err := payload.Open("file:" + t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { payloads.Close() })
+	return &office{DB: dbtest.Open(t), t: t, algorithms: fingerprint.Shipped, payloads: payloads}
 }
 
 // restart closes everything and opens it anew, as after the end of the process.
@@ -34,7 +42,7 @@ func (o *office) restart() { o.DB = o.Reopen(o.t) }
 
 // failure is what a test says of one document that failed.
 type failure struct {
-	doc, message, parser, contentType, caller, source string
+	doc, message, parser, mapper, contentType, caller, source, redrive string
 }
 
 // park sends the failure through the intake, as a pipeline does.
@@ -52,12 +60,19 @@ func (o *office) park(f failure) dlq.Receipt {
 	}
 	trace := "Traceback (most recent call last):\n  File \"/srv/worker/" + f.caller + ".py\", line 80, in run\n    handle(doc)\n  File \"/srv/worker/handle.py\", line 11, in handle\n    return load(doc)\n" +
 		"  File \"/srv/lib/sheet/load.py\", line 42, in load\n    rows = cells(sheet)\n  File \"/srv/lib/sheet/cells.py\", line 7, in cells\n    raise SheetError(text)\nsheet.SheetError: " + f.message + "\n"
-	body, err := json.Marshal(map[string]any{"source": f.source, "doc_id": f.doc, "stack_trace": trace, "error_message": f.message, "parser_version": f.parser, "content_type": f.contentType,
-		"last_seen_at": o.Now().Format(time.RFC3339Nano)})
+	fields := map[string]any{"source": f.source, "doc_id": f.doc, "stack_trace": trace, "error_message": f.message, "parser_version": f.parser, "content_type": f.contentType,
+		"last_seen_at": o.Now().Format(time.RFC3339Nano), "payload_sha256": dlqtest.Digest(f.doc)}
+	if f.redrive != "" {
+		fields["redrive_id"] = f.redrive
+	}
+	if f.mapper != "" {
+		fields["versions"] = map[string]string{"mapper": f.mapper}
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	in := intake.New(o.Store, nil, o.Now, 1<<20)
+	in := intake.New(o.Store, o.payloads, o.Now, 1<<20)
 	in.Fingerprints = o.algorithms
 	r, err := in.Receive(background, dlqtest.Pipeline, intake.Parcel{Body: body})
 	if err != nil {

@@ -31,7 +31,7 @@ type PayloadFiles interface {
 
 // Orphans removes bytes that no entry holds any more.
 func Orphans(rows PayloadRows, files PayloadFiles) Step {
-	return Step{Name: "orphans", Every: Minute, Do: func(ctx context.Context, now time.Time) (int, string, error) {
+	return Step{Name: "orphans", Every: Minute, ByAge: true, Do: func(ctx context.Context, now time.Time) (int, string, error) {
 		before := now.Add(-orphanAge)
 		n, err := bySlices(ctx, func(ctx context.Context, limit int) (int, error) {
 			return forgetOrphans(ctx, rows, files, before, limit)
@@ -65,7 +65,7 @@ func forgetOrphans(ctx context.Context, rows PayloadRows, files PayloadFiles, be
 // and their record leaves, and what broken-off uploads began. It has to look at
 // every file, so it is done seldom.
 func LostFiles(rows PayloadRows, files PayloadFiles) Step {
-	return Step{Name: "lost files", Every: Hourly, Do: func(ctx context.Context, now time.Time) (int, string, error) {
+	return Step{Name: "lost files", Every: Hourly, ByAge: true, Do: func(ctx context.Context, now time.Time) (int, string, error) {
 		before := now.Add(-orphanAge)
 		did := 0
 		err := files.Each(ctx, func(sha256 string, _ int64, put time.Time) error {

@@ -15,7 +15,7 @@ type OverdueStore interface {
 // Overdue settles the redrives that nobody told the outcome of in time: parked
 // again, or assumed to be committed.
 func Overdue(store OverdueStore) Step {
-	return Step{Name: "overdue outcomes", Every: Often, Do: func(ctx context.Context, _ time.Time) (int, string, error) {
+	return Step{Name: "overdue outcomes", Every: Often, ByAge: true, Do: func(ctx context.Context, _ time.Time) (int, string, error) {
 		parked, assumed := 0, 0
 		n, err := bySlices(ctx, func(ctx context.Context, limit int) (int, error) {
 			p, a, err := store.SettleOverdue(ctx, limit)

@@ -24,6 +24,9 @@ type Step struct {
 	// Do does what is due at the time, and answers how much that was, and in a
 	// sentence what. Nothing to do is 0, and the sentence is then not read.
 	Do func(ctx context.Context, now time.Time) (did int, sentence string, err error)
+	// ByAge says that it does what is due because time has passed, so that a clock
+	// that jumped would do all of it at once. It waits when that is seen.
+	ByAge bool
 }
 
 // Result is what a step did.
@@ -40,6 +43,7 @@ type Runner struct {
 	Steps  []Step
 	Clock  func() time.Time // what time it is for the steps; the intervals follow the machine's own clock
 	Report func(Result)     // is told of whatever was done or failed; may be nil
+	Swept  SweptStore       // may be nil: then a clock is not held to the last sweep before the start
 }
 
 // RunOnce does every step once, whether or not it is due, and answers for each
@@ -72,9 +76,15 @@ func (r *Runner) Run(ctx context.Context) {
 		return
 	}
 	next := make([]time.Time, len(r.Steps))
+	clock := r.keep(ctx)
 	for ctx.Err() == nil {
+		held := clock.holds(ctx)
 		for i, s := range r.Steps {
 			if time.Now().Before(next[i]) || ctx.Err() != nil {
+				continue
+			}
+			if held && s.ByAge {
+				next[i] = time.Now().Add(s.Every)
 				continue
 			}
 			result := s.do(ctx, r.Clock())

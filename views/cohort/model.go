@@ -14,6 +14,8 @@ const (
 	ProveID   = "prove"
 	FactsID   = "facts"
 	ReplaysID = "replays"
+
+	SeparatesID = "separates"
 )
 
 // Model is the page.
@@ -86,6 +88,7 @@ type MadeOf struct {
 // Separates says what best tells passed from failed replays apart.
 type Separates struct {
 	Sentence string
-	Groups   []components.KV
+	Groups   []components.KV // "3 of 3 passed", and the value; none: nothing does
+	Note     string          // what was looked at
 	Split    *components.Action
 }

@@ -80,7 +80,7 @@ type Row struct {
 	Arrivals components.Sparkline
 	Oldest   string         // "94 d"
 	Expiring components.Tag // "31 expire"; empty when none does
-	Proof    components.Tag // leading to the replays behind it
+	Proof    components.SmallProve
 	Next     components.Link
 	NextWhy  string
 	NextTone components.Tone // Bad for an alert, Deadline for an expiry, else Plain

@@ -546,7 +546,7 @@ func row(form string, r Row) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.TagOf(r.Proof).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.SmallProveOf(r.Proof).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

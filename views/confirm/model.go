@@ -21,6 +21,7 @@ type Model struct {
 	LeftOut  []LeftOut
 	Notices  []components.Notice // what it risks, how many; never reported; no proof
 	Form     *components.Form    // inputs: mode, reason, days, grant, owner; fields: expect, q or ids
+	Ask      *components.Form    // asks the sources about the chosen first; nil where none can be asked
 	Cancel   components.Link
 	Conflict *Conflict
 	Denied   *Denied

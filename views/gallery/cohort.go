@@ -13,9 +13,10 @@ func cohortItems() []Item {
 	stopped := cohortModel()
 	stopped.Prove = *stoppedProof()
 	stopped.Separates = &cohort.Separates{
-		Sentence: "Content type separates passed from failed best: two defects reach the same frames.",
-		Groups:   []components.KV{{Key: "application/pdf", Value: txt("3 of 3 passed")}, {Key: "application/pdf; xfa", Value: txt("0 of 2 passed")}},
-		Split:    &components.Action{Label: "Split by content type", Href: "/confirm/split"},
+		Sentence: "Content type tells all 5 apart. Two defects can reach the same frames.",
+		Groups:   []components.KV{{Key: "3 of 3 passed", Value: txt("application/pdf"), Mono: true}, {Key: "0 of 2 passed", Value: txt("application/pdf; xfa"), Mono: true}},
+		Note:     "3 of 5 replays got past this error with parser pdfminer.six@20251230.",
+		Split:    &components.Action{Label: "Split by content type", Href: "/cohorts/01Kb/split?by=content_type&out=3f2a91c07d55"},
 	}
 
 	no := cohortModel()
@@ -29,6 +30,7 @@ func cohortItems() []Item {
 	no.Arrivals = cohort.Arrivals{About: "along cursor", Axes: []components.Chip{{Text: "By day", Href: "/cohorts/01Kb"}, {Text: "By cursor", Href: "/cohorts/01Kb?arrivals=cursor", On: true}}, None: "No document that was looked at says its cursor."}
 
 	failed := cohortModel()
+	failed.Separates = &cohort.Separates{Sentence: "Message template, content type and versions do not tell them apart.", Note: "3 of 5 replays got past this error with parser pdfminer.six@20251230. Compare two of them by hand: one that passed, one that failed."}
 	failed.Fixes = failedFixes()
 
 	grouped := cohortModel()

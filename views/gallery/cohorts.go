@@ -112,7 +112,7 @@ func cohortsModel() cohorts.Model {
 	spark := func(values ...int) components.Sparkline {
 		return components.Sparkline{Values: values, Label: "Arrivals a day over 30 days"}
 	}
-	quiet := components.Tag{Text: "Not tested", Tone: components.Quiet}
+	quiet := components.SmallProve{Word: "Not tested", Tone: components.Quiet}
 	add(cohorts.Row{Type: txt("ContextWindowExceeded"), Template: txt("chunk of {int} tokens exceeds window of {int}"), Frame: txt("embed/client.go · (*Client).Embed"),
 		Source: components.Link{Text: "intranet", Href: "/sources/intranet"}, Owner: "embeddings", Under: txt("embedder@1536"), RunsNow: txt("1536 · same"),
 		Stuck: components.Link{Text: "1,306"}, Arrivals: spark(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 30, 52), Oldest: "1 d", Proof: quiet,
@@ -120,12 +120,12 @@ func cohortsModel() cohorts.Model {
 	add(cohorts.Row{Type: txt("PDFSyntaxError"), Template: txt("No /Root object! - Is this really a PDF?"), Frame: txt("pdfdocument.py · PDFDocument.__init__"),
 		Source: components.Link{Text: "wiki", Href: "/sources/wiki"}, Owner: "search-platform", Under: txt("pdfminer.six@20221105"), RunsNow: txt("20251230 runs now"), Moved: true,
 		Stuck: components.Link{Text: "409"}, Arrivals: spark(2, 3, 2, 5, 8, 6, 9, 14, 12, 15, 18, 16), Oldest: "94 d", Expiring: components.Tag{Text: "31 expire", Tone: components.Deadline},
-		Proof: components.Tag{Text: "Fix works · 3 of 3", Tone: components.Good, Href: "/cohorts/01Kb#replays"}, Next: components.Link{Text: "Redrive 393"}, NextWhy: "like the three that passed; 31 expire", NextTone: components.Deadline,
+		Proof: components.SmallProve{Word: "Fix works · 3 of 3", Tone: components.Good, Href: "/cohorts/01Kb#prove", Title: "By parser 20251230. Expect 172 to 393 of 393 to get past this error. 16 under other versions: this says nothing of them."}, Next: components.Link{Text: "Redrive 393"}, NextWhy: "like the three that passed; 31 expire", NextTone: components.Deadline,
 		Check: components.Check{On: true}})
 	add(cohorts.Row{Type: txt("ValidationError"), Template: txt("amount: value is not a canonical decimal {str}"), Frame: txt("rules/money.py · parse_amount"),
 		Source: components.Link{Text: "change-orders", Href: "/sources/change-orders"}, Owner: "estimating", Under: txt("mapper@2.4.0"), RunsNow: txt("2.5.0 runs now"), Moved: true,
 		Stuck: components.Link{Text: "188"}, Arrivals: spark(0, 0, 0, 0, 1, 30, 44, 22, 10, 12, 9, 8), Oldest: "12 d",
-		Proof: components.Tag{Text: "Testing · 2 of 5", Tone: components.Info, Href: "/operations/01K7Z"}, Next: components.Link{Text: "Wait"}, NextWhy: "operation running, step 2"})
+		Proof: components.SmallProve{Steps: dots(step(passed, ""), step(running, ""), step(planned, ""), step(planned, ""), step(planned, "")), Word: "Fix works · 2 of 2", Tone: components.Good, Href: "/cohorts/01Kc#prove"}, Next: components.Link{Text: "Wait"}, NextWhy: "operation running, step 2"})
 	add(cohorts.Row{Type: txt("UnicodeDecodeError"), Template: txt("'utf-8' codec can't decode byte {hex} in position {int}: invalid continuation byte"), Frame: txt("codecs.py · decode"),
 		Source: components.Link{Text: "submittals", Href: "/sources/submittals"}, Owner: "nobody", Under: txt("csv-reader@1.9"), RunsNow: txt("1.9 · same"),
 		Stuck: components.Link{Text: "240"}, Arrivals: spark(20, 18, 18, 16, 18, 20, 16, 18, 14, 16, 18, 16), Oldest: "61 d", Expiring: components.Tag{Text: "4 expire", Tone: components.Deadline},
@@ -137,10 +137,10 @@ func cohortsModel() cohorts.Model {
 	add(cohorts.Row{Type: txt("ReadTimeout"), Template: txt("read timed out after {int} s"), Frame: txt("httpx/_transports.py · handle"),
 		Source: components.Link{Text: "2 sources", Href: "/entries?q=cohort:01Kf"}, Owner: "search-platform", Under: txt("wiki-connector@3.14.2"), RunsNow: txt("not reported"),
 		Stuck: components.Link{Text: "76"}, Arrivals: spark(0, 0, 0, 18, 14, 2, 0, 0, 0, 1, 0, 0), Oldest: "20 d",
-		Proof: components.Tag{Text: "Passes unchanged · 9 of 9", Tone: components.Plain, Href: "/cohorts/01Kf#replays"}, Next: components.Link{Text: "Fix the retry rule"}, NextWhy: "looks transient"})
+		Proof: components.SmallProve{Word: "Passes unchanged · 9 of 9", Tone: components.Plain, Href: "/cohorts/01Kf#prove"}, Next: components.Link{Text: "Fix the retry rule"}, NextWhy: "looks transient"})
 	add(cohorts.Row{Type: components.Text{{Text: "Bad"}, {Text: "U+202E", Chip: true}, {Text: "fdp.exe"}}, Template: txt("<img src=x onerror=alert(1)> " + longWord), Frame: txt("vendor/" + longWord + ".py · f"),
 		Source: components.Link{Text: "uploads", Href: "/sources/uploads"}, Owner: "nobody", Under: txt("importer@0.0.1-rc.12+build.20260101"), RunsNow: txt("not reported"),
-		Stuck: components.Link{Text: "1"}, Arrivals: spark(0, 1), Oldest: "2 h", Proof: components.Tag{Text: "Works for some · 3 of 5", Tone: components.Deadline}, Next: components.Link{Text: "Split"}, NextWhy: "content type separates passed from failed",
+		Stuck: components.Link{Text: "1"}, Arrivals: spark(0, 1), Oldest: "2 h", Proof: components.SmallProve{Word: "Works for some · 3 of 5", Tone: components.Held, Href: "/cohorts/01Kg#prove"}, Next: components.Link{Text: "Split"}, NextWhy: "content type separates passed from failed",
 		Tags: []components.Tag{{Text: "low confidence", Tone: components.Quiet}}})
 	return m
 }

@@ -23,7 +23,7 @@ func part(name string, c templ.Component) Item { return Item{Name: name, Compone
 func All() []Item {
 	return slices.Concat(
 		cohortsItems(), cohortItems(), regroupItems(), entryItems(), entriesItems(), confirmItems(),
-		operationItems(), quarantineItems(), sourceItems(), reportItems(), recordItems(), accountItems(),
+		operationItems(), quarantineItems(), sourceItems(), reportItems(), redriveReportItems(), recordItems(), accountItems(),
 		problemItems(), savedItems(), componentItems(), proveItems(),
 	)
 }

@@ -27,7 +27,7 @@ func operationItems() []Item {
 		Layout: frame("Redrive 393 documents", "Operations", components.Link{Text: "Operations", Href: "/operations"}, components.Link{Text: "01K7Z"}),
 		Title:  "Redrive 393 documents", Of: components.Link{Text: "PDFSyntaxError", Href: "/cohorts/01Kb"}, HasVerdict: true,
 		Running: operation.Running{
-			State: components.Tag{Text: "running, step 2 of 5", Tone: components.Info}, Prove: proving(), Progress: progress(), CSRF: csrf, Live: components.Live{URL: "/operations/01K7Z/live", Regions: "progress"}, Since: components.Link{Text: "4 match now that came since it was started", Href: "/entries?q=x"}, Updated: at("2026-11-29T09:44:10Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"),
+			State: components.Tag{Text: "running, step 2 of 5", Tone: components.Info}, Prove: proving(), Progress: progress(), CSRF: csrf, Live: components.Live{URL: "/operations/01K7Z/live", Regions: "progress"}, Updated: at("2026-11-29T09:44:10Z", "29 Nov 2026 09:44 UTC", "29 Nov 09:44"),
 			Counts: []components.Stat{{Value: "379", Label: "to be sent", Href: "?state=in_flight"}, {Value: "3", Label: "on their way", Href: "?state=in_flight"}, {Value: "3", Label: "settled", Href: "?state=settled"}, {Value: "16", Label: "left out", Href: "#leftout-title"}},
 		},
 		LeftOut: []operation.LeftOut{{Count: components.Link{Text: "12", Href: "?left=quarantined"}, Why: "in quarantine", Do: components.Link{Text: "decide", Href: "/quarantine"}}, {Count: components.Link{Text: "4", Href: "?left=gone"}, Why: "gone at the source; a replay would bring a deleted document back"}},
@@ -42,9 +42,11 @@ func operationItems() []Item {
 	}
 	one.Running.Prove.Large = true
 	done := one
-	done.Running.Prove, done.Running.Live, done.Running.Since = nil, components.Live{Regions: "progress"}, components.Link{}
+	done.Running.Prove, done.Running.Live = nil, components.Live{Regions: "progress"}
 	done.Running.State, done.Running.Why = components.Tag{Text: "done", Tone: components.Good}, "390 of 393 got past this error, as forecast."
-	done.Again = &components.Action{Label: "Redrive the 3 that failed", Href: "/confirm/redrive?operation=01K7Z"}
+	done.Again = &components.Action{Label: "Redrive only the 3 that failed", Href: "/confirm/redrive?operation=01K7Z"}
+	done.Stuck = []operation.LeftOut{{Count: components.Link{Text: "3", Href: "/entries?q=x"}, Why: "failed again, parked now", Do: components.Link{Text: "redrive them", Href: "/confirm/redrive?q=x"}},
+		{Count: components.Link{Text: "1", Href: "/entries?q=y"}, Why: "could not be delivered, parked now", Do: components.Link{Text: "redrive it", Href: "/confirm/redrive?q=y"}}}
 	done.LeftOut = nil
 
 	return []Item{page("operations", operations.Page(list)), page("operations-none", operations.Page(none)), page("operation", operation.Page(one)), page("operation-done", operation.Page(done))}

@@ -26,7 +26,8 @@ type Model struct {
 	Items      []Item
 	Pager      components.Pager
 	Empty      *components.Empty
-	Again      *components.Action // "Redrive the 3 that failed": leads to a confirmation
+	Again      *components.Action // "Redrive only the 3 that failed": leads to a confirmation
+	Stuck      []LeftOut          // of an ended redrive: what is still stuck of it, by what came of it
 	Exports    []components.Link
 	HasVerdict bool // a redrive; other kinds have no outcome and no verdict
 }
@@ -42,7 +43,6 @@ type Running struct {
 	CSRF     string
 	Updated  components.Time
 	Live     components.Live // of its own page
-	Since    components.Link // "12 match that came since it was started"; may be empty
 }
 
 // LeftOut is one reason with its number.

@@ -42,3 +42,23 @@ type VersionsRow struct {
 	Cells     []components.Link // as many as Months
 	Total     components.Link
 }
+
+// Redrives is what each redrive was expected to do, and did.
+type Redrives struct {
+	Frame
+	Rows  []RedrivesRow
+	Empty *components.Empty
+}
+
+// RedrivesRow is one redrive.
+type RedrivesRow struct {
+	Redrive  components.Link
+	State    components.Tag
+	By       string
+	Started  components.Time
+	Defect   components.Link // the cohort, or words
+	Expected string
+	Achieved string
+	Also     []string       // "3 left out"
+	End      components.Tag // how the forecast came out
+}
