@@ -530,6 +530,10 @@ func (s *Store) Defer(ctx context.Context, r dlq.Redrive) (bool, error) {
 		tx.tallyItems(o.ID, step, string(dlq.ItemInFlight), -1)
 		tx.tallyItems(o.ID, o.Rest(), string(dlq.ItemWaiting), 1)
 		tx.itemMoved(o.ID, dlq.ItemInFlight, dlq.ItemWaiting, 1)
+		// It was never sent, and stands in nobody's history.
+		if _, err := tx.exec(`delete from redrive where id = $1 and sent_at is null`, r.ID); err != nil {
+			return fmt.Errorf("put a canary back: %w", err)
+		}
 		deferred = true
 		return nil
 	})

@@ -232,7 +232,7 @@ func (s *verdictStand) bySamplePipelineUnderTheOlderParser() {
 	}
 
 	// A target that refuses, and an operation that is cancelled before anything is sent.
-	restore = s.policy("submittals", map[string]any{"secret": "whsec_" + strings.Repeat("WFla", 8)}, nil)
+	restore = s.policy("submittals", map[string]any{"url": s.partner + "/refuses"}, nil)
 	id = s.id(s.documents(t, "negative quantity")[0])
 	s.redrive(id, "held")
 	s.reach(id, verdictRow{outcome: "undelivered", verdict: "", words: "Not delivered", by: by})
@@ -286,6 +286,10 @@ func (s *verdictStand) startPartner() {
 			DocID     string `json:"doc_id"`
 		}
 		body, err := io.ReadAll(r.Body)
+		if r.URL.Path == "/refuses" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
 		if err != nil || json.Unmarshal(body, &d) != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return

@@ -31,6 +31,8 @@ type PlanStore interface {
 	Entry(ctx context.Context, by dlq.Actor, dlqID string) (dlq.Entry, error)
 	RedrivesOf(ctx context.Context, entryID int64, limit int) ([]dlq.Redrive, error)
 	Operation(ctx context.Context, id string) (dlq.Operation, error)
+	// WaitsIn finds the redrive that has an entry reserved and has not taken it yet.
+	WaitsIn(ctx context.Context, entryID int64) (dlq.Operation, bool, error)
 	SeesOperation(ctx context.Context, by dlq.Actor, o dlq.Operation) (bool, error)
 	Items(ctx context.Context, operationID string, state dlq.ItemState, outcome dlq.OutcomeResult, after int64, limit int) ([]dlq.Item, error)
 
@@ -351,6 +353,12 @@ func (p *Planner) orTheOneBefore(ctx context.Context, by dlq.Actor, ours dlq.Ope
 		return ours, err
 	}
 	theirs, found, err := p.flightOf(ctx, by, dlqID)
+	if err == nil && !found { // theirs has reserved it, and takes it in a moment
+		theirs, found, err = p.Store.WaitsIn(ctx, items[0].EntryID)
+	}
+	if err == nil && !found { // that moment was now
+		theirs, found, err = p.flightOf(ctx, by, dlqID)
+	}
 	if err != nil || !found {
 		return ours, err
 	}

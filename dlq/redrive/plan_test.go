@@ -264,7 +264,8 @@ func TestPreviewCountsWithoutChangingAnything(t *testing.T) {
 	p, err := redrive.PreviewOf(s.ctx, s.store, reviewer, redrive.Request{Query: "source:wiki", Mode: dlq.ModeAuto})
 	s.must(err)
 	want := redrive.Preview{Looked: 6, Goes: 2, Skipped: 1, Quarantined: 1, LeftOut: map[dlq.LeftOut]int64{dlq.LeftQuarantined: 1, dlq.LeftArchived: 1, dlq.LeftResolved: 1},
-		Copies: map[dlq.CopyState]int64{dlq.CopyHeld: 1, dlq.CopyNever: 1}}
+		Copies: map[dlq.CopyState]int64{dlq.CopyHeld: 1, dlq.CopyNever: 1},
+		Load:   redrive.Load{Held: 1, HeldBytes: 1, FromThere: 1, Unsized: 1}, Said: redrive.Said{NoProbe: 2}}
 	if fmt.Sprint(p) != fmt.Sprint(want) {
 		t.Errorf("preview %v, want %v", p, want)
 	}
