@@ -85,8 +85,9 @@ func (s *Store) ClaimRedrives(ctx context.Context, source, owner string, lease t
 		return nil, err
 	}
 	// Outside the transaction, which arrivals wait behind: what is under our lease
-	// is ours. Should it be settled or lost meanwhile, its delivery does not begin.
-	return redrivesWhere(ctx, s.reader(), `where r.id in (select value from json_each($1)) and r.state = 'claimed' and r.lease_owner = $2 order by r.next_at, r.id`, jsonTexts(ids), owner)
+	// is ours. Should it be settled or lost meanwhile, its delivery does not begin. It
+	// is read even if the caller stops: until the lease is over nobody else sends it.
+	return redrivesWhere(context.WithoutCancel(ctx), s.reader(), `where r.id in (select value from json_each($1)) and r.state = 'claimed' and r.lease_owner = $2 order by r.next_at, r.id`, jsonTexts(ids), owner)
 }
 
 func (t *Tx) settleGone(ids []string) error {

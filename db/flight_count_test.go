@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"reflect"
 	"runtime"
 	"sync"
@@ -174,5 +175,35 @@ func TestASliceIsTimedWithoutItsWaiting(t *testing.T) {
 	wg.Wait()
 	if err != nil || took <= 0 || took > all-40*time.Millisecond {
 		t.Errorf("it took %s of %s, %v", took, all, err)
+	}
+}
+
+// ending is a context that ends once the writer has looked at it.
+type ending struct {
+	context.Context
+	looked *int
+}
+
+func (e ending) Done() <-chan struct{} {
+	ended := make(chan struct{})
+	close(ended)
+	return ended
+}
+
+func (e ending) Err() error {
+	if *e.looked++; *e.looked > 1 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Whoever has claimed deliveries must hear of them, also when the server stops at
+// that moment: nobody else may send them until the lease is over.
+func TestAClaimIsAnsweredThoughItsContextEnds(t *testing.T) {
+	s := withTarget(t)
+	ask(t, s, s.Park(t, dlqtest.Doc("1"), dlqtest.Held("1")).DLQID)
+	list, err := s.ClaimRedrives(ending{background, new(int)}, "wiki", "test", time.Minute, 10)
+	if err != nil || len(list) != 1 {
+		t.Errorf("%d were claimed, %v", len(list), err)
 	}
 }

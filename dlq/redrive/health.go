@@ -3,6 +3,7 @@ package redrive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -180,9 +181,10 @@ func (r *Runner) tryTargets(ctx, sendCtx context.Context) (started int, err erro
 		if claimed == nil {
 			continue
 		}
-		src, err := r.o.Store.Source(ctx, claimed.Source)
+		record := context.WithoutCancel(ctx) // from here on it is ours, stop or no stop
+		src, err := r.o.Store.Source(record, claimed.Source)
 		if err != nil {
-			return started, err
+			return started, errors.Join(err, r.giveBack(record, *claimed, claimed.NextAt))
 		}
 		started++
 		r.sends.Add(1)
