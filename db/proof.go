@@ -171,6 +171,7 @@ func (s *Store) checkReplays(ctx context.Context) ([]string, error) {
 // included. Which failures fell into the same cohort is decided now.
 func (s *Store) ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []string) (map[string][]dlq.ReplayTally, error) {
 	out := map[string][]dlq.ReplayTally{}
+	steps := map[string]dlq.VersionStep{} // few, of many replays
 	var f filter
 	err := each(ctx, s.reader(), `select coalesce(c.merged_into, c.id), s.name, v.moved, t.verdict, t.presumed, t.other_verdict, t.other_presumed, t.outcome_cohort,
 		coalesce((select o.merged_into from cohort o where o.id = t.outcome_cohort), t.outcome_cohort), t.replays, t.last_at
@@ -186,7 +187,12 @@ func (s *Store) ReplayTallies(ctx context.Context, by dlq.Actor, cohorts []strin
 		if err := rows.Scan(&cohort, &tally.Source, &moved, &tally.Verdict, &tally.Presumed, &other, &otherPresumed, &fell, &fellNow, &tally.Replays, &at); err != nil {
 			return err
 		}
-		tally.Step, tally.Last = dlq.ParseVersionStep(moved), fromMS(at)
+		step, known := steps[moved]
+		if !known {
+			step = dlq.ParseVersionStep(moved)
+			steps[moved] = step
+		}
+		tally.Step, tally.Last = step, fromMS(at)
 		if fell != "" && fellNow != cohort {
 			tally.Verdict, tally.Presumed = other, otherPresumed
 		}
