@@ -257,6 +257,23 @@ func (b *browser) press(words string) {
 	b.do(chromedp.Click(thing(words)))
 }
 
+// pressUntil presses what has these words, and presses it again as long as it is
+// there and nothing came of it: a button that is drawn anew at the very moment of a
+// click takes none, unless somebody's pointer held it.
+func (b *browser) pressUntil(words, what string, done func() bool) {
+	b.t.Helper()
+	var pressed time.Time
+	b.until(what, func() bool {
+		if done() {
+			return true
+		}
+		if time.Since(pressed) > 2*time.Second && evaluate[bool](b, `((e) => { const there = e !== null && e.closest("main") !== null; if (there) e.click(); return there })(`+string(thing(words))+`)`) {
+			pressed = time.Now()
+		}
+		return false
+	})
+}
+
 // offers says whether the page itself, without what stands round it, has a link
 // or button with these words.
 func (b *browser) offers(words string) bool {

@@ -72,12 +72,7 @@ func TestADeclaredFixIsProposedOnceItIsDeployed(t *testing.T) {
 	b.until("the rest is offered", func() bool {
 		return b.offers("Send next 5") && strings.Contains(b.text(), "Redrive the rest: "+fixed) || b.offers("Redrive the rest")
 	})
-	// The bar is drawn anew meanwhile, and a click between two drawings finds no
-	// button: nobody's pointer was on it to hold it.
-	b.until("the rest is sent", func() bool {
-		if b.offers("Redrive the rest") {
-			b.press("Redrive the rest")
-		}
+	b.pressUntil("Redrive the rest", "the rest is sent", func() bool {
 		return strings.Contains(b.text(), fmt.Sprintf("%d of %d got in, %d failed again.", len(broken), rest+1, len(twice)))
 	})
 

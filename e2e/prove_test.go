@@ -127,16 +127,14 @@ func TestAFixIsProvenStepByStepAndTheRestRedriven(t *testing.T) {
 		least float64
 	}{{"Send next 5", 50}, {"Send next 25", 80}, {"Send next 100", 94}} {
 		b.until(step.press+" is offered", func() bool { return b.offers(step.press) })
-		b.press(step.press)
-		b.until(fmt.Sprintf("the band begins at %g or beyond", step.least), func() bool { return b.least() > step.least && b.least() > last })
+		b.pressUntil(step.press, fmt.Sprintf("the band begins at %g or beyond", step.least), func() bool { return b.least() > step.least && b.least() > last })
 		last = b.least()
 		b.shoot("prove-" + strings.ReplaceAll(step.press, " ", "-"))
 	}
 	b.until("the rest is offered", func() bool {
 		return b.offers("Redrive the rest") && strings.Contains(b.textOf(".prove .actions"), "Cancel") && !strings.Contains(b.textOf(".prove .actions"), "Pause")
 	})
-	b.press("Redrive the rest")
-	b.says("398 of 400 got in, 2 failed again.")
+	b.pressUntil("Redrive the rest", "the rest is sent", func() bool { return strings.Contains(b.text(), "398 of 400 got in, 2 failed again.") })
 	if !evaluate[bool](b, `window.sameDocument === document.querySelector(".prove")`) {
 		t.Error("the bar was drawn as another element, so nothing of it moved")
 	}
